@@ -1,0 +1,27 @@
+// CostModel: how long one kernel takes on one device. Called while a program is
+// built, never while it runs.
+
+#ifndef HARDWARE_COST_MODEL_H_
+#define HARDWARE_COST_MODEL_H_
+
+#include "sim/base/kernel.h"
+#include "sim/base/units.h"
+
+namespace hardware {
+
+// The slow-down table of one kernel: how long it takes alone, and while
+// communication kernels hold some of the SMs.
+struct KernelTimes {
+  sim::Duration alone;
+  sim::Duration beside_communication;
+};
+
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+  virtual KernelTimes TimeOf(const sim::Kernel& kernel) const = 0;
+};
+
+}  // namespace hardware
+
+#endif  // HARDWARE_COST_MODEL_H_

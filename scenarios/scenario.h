@@ -1,0 +1,90 @@
+// Scenario: one training job as plain values. A Scenario that exists is legal:
+// names are resolved, products match, nothing has to be checked again.
+
+#ifndef SCENARIOS_SCENARIO_H_
+#define SCENARIOS_SCENARIO_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hardware/device.h"
+#include "models/block.h"
+#include "models/model.h"
+#include "scenarios/layout.h"
+#include "sim/schedule/pipeline_schedule.h"
+#include "topologies/fabric.h"
+
+namespace scenarios {
+
+// Whole sequences, except where a unit is named.
+struct Batch {
+  std::int64_t global = 1;           // sequences a step, over all data ranks
+  std::int64_t micro = 1;            // sequences a micro-batch
+  std::int64_t sequence_length = 1;  // tokens
+  std::int64_t micro_batches = 1;    // = global / (micro * data): what each pipeline runs a step
+};
+
+enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
+
+// Who holds optimizer state: every data rank all of it, or each its share
+// (ZeRO-1, Megatron-LM's distributed optimizer).
+enum class OptimizerSharding : std::uint8_t { kReplicated, kZero1 };
+
+struct Training {
+  sim::NumberFormat format = sim::NumberFormat::kBf16;           // weights, activations
+  sim::NumberFormat gradient_format = sim::NumberFormat::kFp32;  // as reduced over data ranks
+  OptimizerSharding optimizer_sharding = OptimizerSharding::kZero1;
+  bool overlap_gradient_reduce = true;    // buckets reduced beside the last micro-batch's backward
+  bool overlap_parameter_gather = true;   // ZeRO-1: gathered beside the next step's forward
+  sim::Bytes bucket;                      // gradient bytes per reduction; > 0
+  Recompute recompute = Recompute::kNone;
+  sim::AttentionKind attention = sim::AttentionKind::kFlash2;
+  bool dropout = false;
+  std::int64_t vocabulary_divisor = 128;  // Megatron's make-vocab-size-divisible-by; times tensor
+  bool gradient_norm = true;              // an all-reduce over all ranks before the optimizer
+};
+
+struct Pipeline {
+  const sim::PipelineSchedule* schedule = nullptr;  // never null in a legal scenario
+  sim::PipelineShape shape;
+  // Layers of each piece; piece c * stages + s is chunk c of stage s. The
+  // embedding is on the first piece and the head on the last.
+  std::vector<std::int64_t> layers_of_piece;
+};
+
+enum class Fidelity : std::uint8_t { kFlow, kChunk };  // coupled flows, or transfer by transfer
+
+// A measured or published result to compare with.
+struct Published {
+  double step_time_s = 0;
+  std::string source;
+};
+
+struct Scenario {
+  std::string name;
+  std::string file;    // where it was read from
+  std::string source;  // where its figures come from
+  models::Model model;
+  hardware::Device device;
+  topologies::Fabric fabric;
+  std::int64_t devices = 1;
+  Layout layout;
+  Batch batch;
+  Training training;
+  Pipeline pipeline;
+  Fidelity fidelity = Fidelity::kFlow;
+  std::int64_t steps = 3;  // simulated; the last two give the steady period
+  std::optional<double> price_usd_per_device_hour;
+  std::string price_source;
+  std::optional<Published> published;
+  std::vector<std::string> warnings;  // legal but unwise, one sentence each
+};
+
+// What one rank executes of each layer.
+models::Execution ExecutionOf(const Scenario& scenario);
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_SCENARIO_H_

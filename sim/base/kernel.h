@@ -1,0 +1,76 @@
+// Kernel: one piece of work for one device, as a shape. It is the word that
+// models (which write it) and hardware (which times it) share, so that they
+// need not know each other.
+
+#ifndef SIM_BASE_KERNEL_H_
+#define SIM_BASE_KERNEL_H_
+
+#include <cstdint>
+
+#include "sim/base/units.h"
+
+namespace sim {
+
+enum class NumberFormat : std::uint8_t { kFp32, kTf32, kBf16, kFp16, kFp8 };
+
+// Bytes of one number.
+constexpr std::int64_t ByteWidth(NumberFormat format) {
+  switch (format) {
+    case NumberFormat::kFp32:
+    case NumberFormat::kTf32: return 4;
+    case NumberFormat::kBf16:
+    case NumberFormat::kFp16: return 2;
+    case NumberFormat::kFp8: return 1;
+  }
+  return 0;
+}
+
+enum class KernelKind : std::uint8_t {
+  kGemm,               // batch x [m,k] x [k,n]
+  kAttentionForward,   // one fused kernel (flash); a GEMM pair when unfused
+  kAttentionBackward,
+  kMemory,             // bound by the bytes it moves: norms, activations, residuals, optimizer, ...
+};
+
+// How well a memory-bound kernel reaches the memory's rate. The device says
+// what each class achieves.
+enum class MemoryClass : std::uint8_t {
+  kElementwise,  // add, copy, cast, dropout, activation with its gate
+  kNorm,         // reductions over a row: layer norm, RMS norm, softmax
+  kGather,       // embedding look-up and its scatter
+  kOptimizer,    // streams over parameters and their moments
+};
+
+// Which implementation of attention. UNFUSED is written by models as batched
+// GEMMs and memory kernels, and never reaches a cost model as attention.
+enum class AttentionKind : std::uint8_t { kUnfused, kFlash2, kFlash3, kCudnn };
+
+struct GemmShape {
+  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t batch = 1;  // independent products of this shape
+};
+
+struct AttentionShape {
+  std::int64_t batch = 0;
+  std::int64_t query_heads = 0, kv_heads = 0;
+  std::int64_t query_length = 0, kv_length = 0;  // tokens
+  std::int64_t head_dim = 0;
+  bool causal = true;
+  std::int64_t window = 0;  // tokens a query sees back, itself included; 0 = all
+  AttentionKind implementation = AttentionKind::kFlash2;
+};
+
+struct Kernel {
+  const char* name = "";  // a string literal: "qkv", "norm", "flash_forward"
+  KernelKind kind = KernelKind::kMemory;
+  NumberFormat format = NumberFormat::kBf16;
+  MemoryClass memory_class = MemoryClass::kElementwise;
+  GemmShape gemm;            // when kind is kGemm
+  AttentionShape attention;  // when kind is kAttention*
+  Flops flops;               // multiply-adds count two; what this kernel executes
+  Bytes bytes;               // read and written, each tensor once
+};
+
+}  // namespace sim
+
+#endif  // SIM_BASE_KERNEL_H_

@@ -1,0 +1,92 @@
+// Collectives: what a group of ranks must send each other, as NCCL does it.
+//
+// An algorithm knows no links. It says which member loads which edge (from one
+// member to another) how often, and how long it must wait for its steps. The
+// lowering turns edges into links. Each algorithm has a second form, its chunk
+// expansion, which plays the collective transfer by transfer: the slow oracle.
+
+#ifndef SIM_COLLECTIVE_COLLECTIVE_H_
+#define SIM_COLLECTIVE_COLLECTIVE_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/base/result.h"
+#include "sim/base/units.h"
+
+namespace sim {
+
+// Sizes follow nccl-tests: all-reduce the whole buffer; all-gather the output;
+// reduce-scatter the input; broadcast and send/recv the message; all-to-all
+// what one member sends to all (its own part included).
+enum class CollectiveKind : std::uint8_t {
+  kAllReduce, kAllGather, kReduceScatter, kBroadcast, kAllToAll, kSendRecv,
+};
+
+const char* ToText(CollectiveKind kind);  // "all-reduce", "all-gather", ...
+
+// The members of a group, in ring order, and who is near whom.
+struct Communicator {
+  std::vector<std::uint32_t> domain;  // per member: its NVLink domain (any numbering)
+  std::vector<std::uint32_t> rail;    // per member: its index within the domain = its NIC's rail
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(domain.size()); }
+};
+
+struct CollectiveRequest {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes size;
+  Communicator group;  // for send/recv: two members, the first sends
+};
+
+// How often a coupled flow crosses the edge from one member to another while
+// it makes one unit of progress.
+struct EdgeLoad {
+  std::uint32_t from = 0, to = 0;  // positions in the group
+  std::uint32_t weight = 1;
+};
+
+// One coupled flow: all its edges advance in lockstep. Progress counts bytes
+// on one edge: volume = size * numerator / denominator, rounded up.
+struct CoupledFlow {
+  Bytes size;
+  std::int64_t numerator = 1, denominator = 1;
+  std::uint32_t share = 1;  // connections of it that are active at once on one port
+  std::vector<EdgeLoad> edges;
+};
+
+// What a collective costs: its flows (which run side by side) after a delay of
+// so many steps inside a domain and between domains.
+struct CollectivePlan {
+  std::vector<CoupledFlow> flows;  // empty: nothing to send (one member, or zero bytes)
+  std::uint32_t steps_inside = 0;  // steps over edges inside a domain
+  std::uint32_t steps_between = 0;
+};
+
+// The plan of the flat multi-rail ring family, of pairwise all-to-all and of
+// send/recv. REQUIRES: at least one member; exactly two for send/recv
+CollectivePlan PlanCollective(const CollectiveRequest& request);
+
+// One transfer of the chunk expansion. It starts when those in `after` have
+// ended.
+struct Transfer {
+  std::uint32_t from = 0, to = 0;  // positions in the group
+  Bytes size;
+  std::vector<std::uint32_t> after;  // indices of earlier transfers
+};
+
+// The same collective, transfer by transfer, cut into chunks of `chunk` bytes
+// as NCCL's loops do. REQUIRES: chunk > 0
+std::vector<Transfer> ExpandIntoChunks(const CollectiveRequest& request, Bytes chunk);
+
+// What nccl-tests calls busbw, over size/time: 2(n-1)/n, (n-1)/n or 1, as a
+// fraction. Source: nccl-tests, doc/PERFORMANCE.md.
+struct Fraction {
+  std::int64_t numerator = 1, denominator = 1;
+};
+Fraction BusBandwidthFactor(CollectiveKind kind, std::uint32_t members);
+
+}  // namespace sim
+
+#endif  // SIM_COLLECTIVE_COLLECTIVE_H_

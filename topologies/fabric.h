@@ -1,0 +1,77 @@
+// Fabric: who is connected to whom: every device, switch, NIC and host of a
+// cluster, and the links between them, as plain values with dense ids.
+
+#ifndef TOPOLOGIES_FABRIC_H_
+#define TOPOLOGIES_FABRIC_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/base/index.h"
+#include "sim/base/units.h"
+
+namespace topologies {
+
+using VertexId = sim::Index<struct VertexTag>;
+
+enum class VertexKind : std::uint8_t { kDevice, kNvSwitch, kPcieSwitch, kHost, kNic, kLeaf, kSpine, kSwitch };
+
+struct Vertex {
+  std::string name;  // "node3/gpu5", "rail2/leaf0", "spine7"
+  VertexKind kind = VertexKind::kDevice;
+};
+
+// What a link is for in reports: each tier has its own row.
+enum class Tier : std::uint8_t { kNvlink, kPcie, kHost, kNic, kLeafSpine, kOther };
+
+// One direction of one cable (or port, lane, bus).
+struct Link {
+  VertexId from, to;
+  sim::ByteRate capacity;   // > 0
+  sim::Duration latency;
+  Tier tier = Tier::kOther;
+};
+
+const char* ToText(Tier tier);  // "NVLink", "PCIe", ...
+
+// One link of a route with the part of the traffic that crosses it.
+struct RouteUse {
+  sim::LinkId link;
+  std::uint32_t parts = 1;  // of Route::denominator
+};
+
+// How traffic from one device to another is spread over links.
+struct Route {
+  std::vector<RouteUse> uses;     // each link once, in the order of first crossing
+  std::uint32_t denominator = 1;  // even spraying over 4 spines: parts 1 of 4
+  sim::Duration latency;          // of one message, over all links of the longest path
+};
+
+// Where routes come from.
+class Router {
+ public:
+  virtual ~Router() = default;
+  // From one device to another one; the same pair gives the same route.
+  // REQUIRES: both < number of devices
+  virtual Route Between(std::uint32_t from_device, std::uint32_t to_device) const = 0;
+};
+
+// Immutable once built; cheap to copy.
+struct Fabric {
+  std::string name;
+  std::vector<Vertex> vertices;
+  std::vector<Link> links;           // LinkId is the position here
+  std::vector<VertexId> devices;     // device d's vertex
+  std::vector<std::uint32_t> domain;  // device d's NVLink domain (node)
+  std::vector<std::uint32_t> rail;    // device d's index within its node = its NIC's rail
+  std::shared_ptr<const Router> router;
+
+  std::string LinkName(sim::LinkId link) const;  // "node3/gpu5 -> node3/nvswitch"
+};
+
+}  // namespace topologies
+
+#endif  // TOPOLOGIES_FABRIC_H_
