@@ -1,0 +1,28 @@
+// Simulate: plays a program on its links and gives the timeline.
+
+#ifndef SIM_PROGRAM_EXECUTOR_H_
+#define SIM_PROGRAM_EXECUTOR_H_
+
+#include "sim/base/result.h"
+#include "sim/program/program.h"
+#include "sim/program/timeline.h"
+
+namespace sim {
+
+struct SimulateOptions {
+  bool log_rates = false;  // fill Timeline::rates
+};
+
+// Streams run in order; a task starts when it heads its stream and all it waits
+// for has ended. Work on a compute stream runs at the speed of its slow-down
+// table: while a communication that holds SMs sits on its rank (from its
+// arrival: a waiting NCCL kernel spins), what is left of it is stretched by
+// beside / alone, rounded up to a picosecond.
+//
+// Fails when the program cannot finish: the error names the communications that
+// some ranks wait in, the ranks that are missing, and what those wait for.
+Result<Timeline> Simulate(const Program& program, const SimulateOptions& options = {});
+
+}  // namespace sim
+
+#endif  // SIM_PROGRAM_EXECUTOR_H_

@@ -1,0 +1,86 @@
+#include "sim/program/program.h"
+
+namespace sim {
+
+const char* ToText(StreamKind kind) {
+  switch (kind) {
+    case StreamKind::kCompute: return "compute";
+    case StreamKind::kTensor: return "tensor";
+    case StreamKind::kExpert: return "expert";
+    case StreamKind::kData: return "data";
+    case StreamKind::kToNext: return "to next";
+    case StreamKind::kFromNext: return "from next";
+    case StreamKind::kToPrevious: return "to previous";
+    case StreamKind::kFromPrevious: return "from previous";
+    case StreamKind::kCopyOut: return "copy out";
+    case StreamKind::kCopyIn: return "copy in";
+    case StreamKind::kHost: return "host";
+  }
+  return "?";
+}
+
+const char* ToText(TaskClass task_class) {
+  switch (task_class) {
+    case TaskClass::kForward: return "forward";
+    case TaskClass::kBackward: return "backward";
+    case TaskClass::kRecompute: return "recomputation";
+    case TaskClass::kOptimizer: return "optimizer";
+    case TaskClass::kTensor: return "tensor";
+    case TaskClass::kExpert: return "expert";
+    case TaskClass::kPipeline: return "pipeline";
+    case TaskClass::kData: return "data";
+    case TaskClass::kEmbedding: return "embedding";
+    case TaskClass::kNorm: return "gradient norm";
+    case TaskClass::kCheckpoint: return "checkpoint";
+    case TaskClass::kLoad: return "loading";
+    case TaskClass::kStepEnd: return "step end";
+  }
+  return "?";
+}
+
+std::string Program::NameOf(TaskId task) const {
+  const Label& l = label[task.pos()];
+  std::string text = names[l.name];
+  if (l.micro_batch >= 0) {
+    text += task_class[task.pos()] == TaskClass::kStepEnd ? " " : " mb";
+    text += std::to_string(l.micro_batch);
+  }
+  if (l.layer >= 0) text += " layer " + std::to_string(l.layer);
+  return text;
+}
+
+namespace {
+
+std::string AmountText(const Program& p, TaskId task) {
+  const std::uint32_t amount = p.amount[task.pos()];
+  switch (p.kind[task.pos()]) {
+    case TaskKind::kWork: return std::to_string(p.works[amount].alone.ps()) + " ps";
+    case TaskKind::kSeat: {
+      const Traffic& traffic = p.traffics[p.communications[amount].traffic.pos()];
+      return "#" + std::to_string(amount) + " " + p.names[traffic.name] + " " +
+             std::to_string(traffic.size.count()) + " B";
+    }
+    case TaskKind::kMark: return "mark";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string ToText(const Program& program, std::size_t lines) {
+  std::string text;
+  for (std::size_t i = 0; i < program.tasks() && i < lines; ++i) {
+    const TaskId task(i);
+    text += std::to_string(i) + ". rank " + std::to_string(program.rank_of(task).value()) + " " +
+            ToText(program.stream_kind[program.stream[i].pos()]) + ": " + program.NameOf(task) + " (" +
+            ToText(program.task_class[i]) + ") " + AmountText(program, task);
+    if (!program.successors_of(task).empty()) {
+      text += " ->";
+      for (const TaskId next : program.successors_of(task)) text += " " + std::to_string(next.value());
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace sim

@@ -1,0 +1,38 @@
+// Timeline: when each task of a program started and ended. The only result of
+// a simulation; everything else reads it. Immutable.
+
+#ifndef SIM_PROGRAM_TIMELINE_H_
+#define SIM_PROGRAM_TIMELINE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/network/flow_network.h"
+#include "sim/program/program.h"
+
+namespace sim {
+
+struct Timeline {
+  // By TaskId. A seat starts when it arrives (it heads its stream and its
+  // dependencies are met) and may wait there for the others.
+  std::vector<Time> start, end;
+  std::vector<Time> begin;  // by CommunicationId: when the last seat arrived
+
+  // Rates of flows over time, when asked for; the token is a FlowInstance's
+  // position in `flow_of`.
+  std::vector<RateChange> rates;
+  struct FlowInstance {
+    CommunicationId communication;
+    std::uint32_t flow = 0;  // Program::flows
+  };
+  std::vector<FlowInstance> flow_of;
+
+  Time finish;               // the last end
+  std::uint64_t events = 0;  // wakeups it took
+  std::string digest;        // sixteen hex digits over (kind, class, start, end) of every task
+};
+
+}  // namespace sim
+
+#endif  // SIM_PROGRAM_TIMELINE_H_
