@@ -10,6 +10,8 @@ namespace {
 // What a wakeup of the executor means; two bits beside a 30-bit index.
 enum class Event : std::uint32_t { kWorkEnds, kTrafficStarts, kFlowEnds };
 
+constexpr std::uint32_t kIndexMask = (std::uint32_t{1} << 30) - 1;
+
 constexpr std::uint32_t Token(Event event, std::uint32_t index) {
   return (static_cast<std::uint32_t>(event) << 30) | index;
 }
@@ -105,12 +107,13 @@ Result<Timeline> Executor::Run() {
   timeline_.finish = now_;
   timeline_.events = simulator_.events();
   timeline_.digest = DigestOf();
+  for (RateChange& change : timeline_.rates) change.token &= kIndexMask;
   return std::move(timeline_);
 }
 
 void Executor::Wake(Time now, std::uint32_t token) {
   now_ = now;
-  const std::uint32_t index = token & ((std::uint32_t{1} << 30) - 1);
+  const std::uint32_t index = token & kIndexMask;
   switch (static_cast<Event>(token >> 30)) {
     case Event::kWorkEnds: {
       const TaskId task(index);
