@@ -11,6 +11,7 @@
 
 #include "hardware/device.h"
 #include "models/block.h"
+#include "models/memory.h"
 #include "models/model.h"
 #include "scenarios/layout.h"
 #include "sim/schedule/pipeline_schedule.h"
@@ -26,7 +27,7 @@ struct Batch {
   std::int64_t micro_batches = 1;    // = global / (micro * data): what each pipeline runs a step
 };
 
-enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
+using models::Recompute;
 
 // Who holds optimizer state: every data rank all of it, or each its share
 // (ZeRO-1, Megatron-LM's distributed optimizer).

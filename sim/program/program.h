@@ -55,6 +55,9 @@ struct WorkTimes {
   Duration alone;
   Duration beside_communication;
   auto operator<=>(const WorkTimes&) const = default;
+  friend WorkTimes operator+(WorkTimes a, WorkTimes b) {
+    return {a.alone + b.alone, a.beside_communication + b.beside_communication};
+  }
 };
 
 // One coupled flow of a communication.

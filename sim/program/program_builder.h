@@ -54,6 +54,7 @@ class ProgramBuilder {
   void After(TaskId task, TaskId earlier);
 
   std::size_t tasks() const { return program_.kind.size(); }
+  StreamKind kind_of(StreamId stream) const { return program_.stream_kind[stream.pos()]; }
 
   // Fails when tasks wait for each other in a cycle (named), when there is no
   // task at all, or when the weights have no common denominator below 2^32.
