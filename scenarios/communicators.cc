@@ -52,8 +52,9 @@ Communicators::Issued Communicators::Create(GroupState& group, const Collective&
   const auto key = std::pair(collective.kind, collective.size);
   auto at = group.traffic.find(key);
   if (at == group.traffic.end()) {
-    const sim::TrafficDescription traffic = LowerCollective(
-        scenario_.fabric, scenario_.device.collective_timing, collective.kind, collective.size, group.devices);
+    const sim::TrafficDescription traffic =
+        LowerCollective(scenario_.fabric, scenario_.device.collective_timing, collective.kind,
+                        collective.size, group.devices);
     at = group.traffic.emplace(key, builder_->AddTraffic(traffic)).first;
   }
   issued.enter = builder_->AddCommunication(at->second);
@@ -62,9 +63,8 @@ Communicators::Issued Communicators::Create(GroupState& group, const Collective&
 
 void Communicators::CreateTransfers(GroupState& group, const Collective& collective,
                                     sim::StreamKind stream_kind, sim::Label label, Issued* issued) {
-  const ChunkedTraffic chunked =
-      LowerIntoChunks(scenario_.fabric, scenario_.device.collective_timing, collective.kind, collective.size,
-                      group.devices);
+  const ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, scenario_.device.collective_timing,
+                                                 collective.kind, collective.size, group.devices);
   issued->enter = builder_->AddCommunication(builder_->AddTraffic(chunked.rendezvous));
   sim::TrafficDescription nothing{.name = chunked.rendezvous.name, .size = collective.size};
   issued->leave = builder_->AddCommunication(builder_->AddTraffic(nothing));
@@ -72,11 +72,12 @@ void Communicators::CreateTransfers(GroupState& group, const Collective& collect
     const auto edge = std::pair(transfer.from, transfer.to);
     auto channel = group.channels.find(edge);
     if (channel == group.channels.end()) {
-      channel = group.channels.emplace(edge, builder_->AddStream(group.ranks[transfer.from], stream_kind)).first;
+      channel =
+          group.channels.emplace(edge, builder_->AddStream(group.ranks[transfer.from], stream_kind)).first;
     }
-    const sim::TaskId task = builder_->Seat(
-        channel->second, builder_->AddCommunication(builder_->AddTraffic(transfer.traffic)),
-        collective.task_class, label);
+    const sim::TaskId task =
+        builder_->Seat(channel->second, builder_->AddCommunication(builder_->AddTraffic(transfer.traffic)),
+                       collective.task_class, label);
     for (const std::uint32_t earlier : transfer.after) builder_->After(task, issued->transfers[earlier]);
     issued->transfers.push_back(task);
     issued->from.push_back(transfer.from);
@@ -93,9 +94,8 @@ sim::TaskId Communicators::SendOrReceive(std::size_t slot, sim::Rank from, sim::
     auto at = sends_.find(key);
     if (at == sends_.end()) {
       const std::uint32_t devices[] = {from.value(), to.value()};
-      sim::TrafficDescription traffic =
-          LowerCollective(scenario_.fabric, scenario_.device.collective_timing, sim::CollectiveKind::kSendRecv,
-                          size, devices);
+      sim::TrafficDescription traffic = LowerCollective(scenario_.fabric, scenario_.device.collective_timing,
+                                                        sim::CollectiveKind::kSendRecv, size, devices);
       // A waiting receive must not slow its rank down for as long as the
       // pipeline is idle; what one point-to-point channel takes is left out.
       traffic.holds_sms = false;

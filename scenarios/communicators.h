@@ -53,21 +53,22 @@ class Communicators {
   // One collective that some members have issued.
   struct Issued {
     Collective collective;
-    sim::CommunicationId enter, leave;      // leave: none as a coupled flow
-    std::vector<sim::TaskId> transfers;     // transfer by transfer only
-    std::vector<std::uint32_t> from, to;    // of each transfer
-    std::vector<bool> waits_for_entry;      // of each transfer: starts with its sender
+    sim::CommunicationId enter = {}, leave = {};    // leave: none as a coupled flow
+    std::vector<sim::TaskId> transfers = {};        // transfer by transfer only
+    std::vector<std::uint32_t> from = {}, to = {};  // of each transfer
+    std::vector<bool> waits_for_entry = {};         // of each transfer: starts with its sender
   };
   struct GroupState {
     std::vector<sim::Rank> ranks;
     std::vector<std::uint32_t> devices;
     std::vector<Issued> issued;
-    std::vector<std::uint32_t> next;                                           // by member
+    std::vector<std::uint32_t> next;  // by member
     std::map<std::pair<sim::CollectiveKind, sim::Bytes>, sim::TrafficId> traffic;
     std::map<std::pair<std::uint32_t, std::uint32_t>, sim::StreamId> channels;  // by edge
   };
 
-  Issued Create(GroupState& group, const Collective& collective, sim::StreamKind stream_kind, sim::Label label);
+  Issued Create(GroupState& group, const Collective& collective, sim::StreamKind stream_kind,
+                sim::Label label);
   void CreateTransfers(GroupState& group, const Collective& collective, sim::StreamKind stream_kind,
                        sim::Label label, Issued* issued);
 

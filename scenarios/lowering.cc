@@ -14,7 +14,8 @@ struct WeightedLink {
 
 // Sums the weights of each link; the result is in order of links.
 std::vector<WeightedLink> SumByLink(std::vector<WeightedLink> uses) {
-  std::sort(uses.begin(), uses.end(), [](const WeightedLink& a, const WeightedLink& b) { return a.link < b.link; });
+  std::sort(uses.begin(), uses.end(),
+            [](const WeightedLink& a, const WeightedLink& b) { return a.link < b.link; });
   std::vector<WeightedLink> sums;
   for (const WeightedLink& use : uses) {
     if (sums.empty() || sums.back().link != use.link) sums.push_back({use.link, 0});
@@ -75,7 +76,8 @@ sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads
 sim::Duration IdleTime(const topologies::Fabric& fabric, const sim::FlowDescription& flow) {
   sim::Wide slowest = flow.limit.milli() > 0 ? flow.limit.milli() : INT64_MAX;
   for (const sim::Use& use : flow.uses) {
-    slowest = std::min(slowest, sim::Wide{fabric.links[use.link.pos()].capacity.milli()} * flow.weight_denominator / use.weight);
+    slowest = std::min(slowest, sim::Wide{fabric.links[use.link.pos()].capacity.milli()} *
+                                    flow.weight_denominator / use.weight);
   }
   const sim::Wide ps = (flow.volume.femto_bytes() + slowest - 1) / slowest;
   CHECK(ps <= INT64_MAX);
@@ -88,10 +90,10 @@ sim::TrafficDescription WithProtocol(const sim::CollectivePlan& plan, std::span<
   for (const LinkLoads& load : loads) between = std::max(between, load.latency_between);
   sim::TrafficDescription traffic;
   const bool one_node = plan.steps_between == 0;
-  traffic.latency = protocol.base +
-                    std::int64_t{plan.steps_inside} *
-                        (one_node ? protocol.step_inside : protocol.step_inside_multi_node) +
-                    std::int64_t{plan.steps_between} * (protocol.step_between + between);
+  traffic.latency =
+      protocol.base +
+      std::int64_t{plan.steps_inside} * (one_node ? protocol.step_inside : protocol.step_inside_multi_node) +
+      std::int64_t{plan.steps_between} * (protocol.step_between + between);
   for (std::size_t i = 0; i < plan.flows.size(); ++i) {
     traffic.flows.push_back(FlowOf(plan.flows[i], loads[i], protocol));
     if (one_node) traffic.flows.back().limit = protocol.limit_inside;
@@ -152,14 +154,15 @@ Lowered Lower(const topologies::Fabric& fabric, std::span<const hardware::Collec
 }  // namespace
 
 sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
-                                        std::span<const hardware::CollectiveTiming> timing, sim::CollectiveKind kind,
-                                        sim::Bytes size, std::span<const std::uint32_t> devices) {
+                                        std::span<const hardware::CollectiveTiming> timing,
+                                        sim::CollectiveKind kind, sim::Bytes size,
+                                        std::span<const std::uint32_t> devices) {
   return Lower(fabric, timing, {kind, size, CommunicatorOf(fabric, devices)}, devices).traffic;
 }
 
-ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, std::span<const hardware::CollectiveTiming> timing,
-                               sim::CollectiveKind kind, sim::Bytes size,
-                               std::span<const std::uint32_t> devices) {
+ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
+                               std::span<const hardware::CollectiveTiming> timing, sim::CollectiveKind kind,
+                               sim::Bytes size, std::span<const std::uint32_t> devices) {
   const sim::CollectiveRequest request{kind, size, CommunicatorOf(fabric, devices)};
   const Lowered whole = Lower(fabric, timing, request, devices);
   ChunkedTraffic chunked;

@@ -25,8 +25,9 @@ sim::Communicator CommunicatorOf(const topologies::Fabric& fabric, std::span<con
 // Traffic of one collective over `devices` (positions of the group). One member
 // or zero bytes give traffic without flows or latency.
 sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
-                                        std::span<const hardware::CollectiveTiming> timing, sim::CollectiveKind kind,
-                                        sim::Bytes size, std::span<const std::uint32_t> devices);
+                                        std::span<const hardware::CollectiveTiming> timing,
+                                        sim::CollectiveKind kind, sim::Bytes size,
+                                        std::span<const std::uint32_t> devices);
 
 // The same collective transfer by transfer; entry i is transfer i of
 // ExpandIntoChunks, whose `after` it keeps. `rendezvous` has the latency, once.
@@ -39,9 +40,9 @@ struct ChunkedTraffic {
   sim::TrafficDescription rendezvous;
   std::vector<Transfer> transfers;
 };
-ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, std::span<const hardware::CollectiveTiming> timing,
-                               sim::CollectiveKind kind, sim::Bytes size,
-                               std::span<const std::uint32_t> devices);
+ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
+                               std::span<const hardware::CollectiveTiming> timing, sim::CollectiveKind kind,
+                               sim::Bytes size, std::span<const std::uint32_t> devices);
 
 // How long a traffic takes when nothing else is on its links: its latency, and
 // its slowest flow at the rate of its tightest link. The closed form that

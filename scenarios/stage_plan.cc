@@ -55,8 +55,9 @@ class Planner {
     const std::int64_t window = models::WindowOf(scenario_.model, layer);
     auto at = layers_.find(window);
     if (at == layers_.end()) {
-      const std::vector<std::uint32_t> blocks = {Add(models::AttentionBlock(scenario_.model, execution_, layer)),
-                                                 Add(models::MlpBlock(scenario_.model, execution_, layer))};
+      const std::vector<std::uint32_t> blocks = {
+          Add(models::AttentionBlock(scenario_.model, execution_, layer)),
+          Add(models::MlpBlock(scenario_.model, execution_, layer))};
       at = layers_.emplace(window, blocks).first;
     }
     return {.layer = layer, .blocks = at->second, .parameters = Held({.layers = 1}).total().total()};
@@ -120,7 +121,8 @@ sim::Bytes SequenceGradient(const Scenario& scenario, const StagePlan& plan) {
 
 LayerRange LayersOfPiece(const Pipeline& pipeline, std::int64_t piece) {
   LayerRange range;
-  for (std::int64_t i = 0; i < piece; ++i) range.first += pipeline.layers_of_piece[static_cast<std::size_t>(i)];
+  for (std::int64_t i = 0; i < piece; ++i)
+    range.first += pipeline.layers_of_piece[static_cast<std::size_t>(i)];
   range.last = range.first + pipeline.layers_of_piece[static_cast<std::size_t>(piece)];
   return range;
 }
@@ -146,7 +148,8 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
 
   const Training& training = scenario.training;
   const std::int64_t parameters = plan.held.total().total();
-  const std::int64_t owners = training.optimizer_sharding == OptimizerSharding::kZero1 ? scenario.layout.data : 1;
+  const std::int64_t owners =
+      training.optimizer_sharding == OptimizerSharding::kZero1 ? scenario.layout.data : 1;
   plan.optimizer = TimesOf(cost, models::OptimizerKernels(parameters, (parameters + owners - 1) / owners,
                                                           training.format, training.gradient_format));
   plan.boundary = models::LayerInput(scenario.model, ExecutionOf(scenario));

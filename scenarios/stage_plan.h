@@ -20,13 +20,14 @@ namespace scenarios {
 // The phases of models::Block with their times.
 struct BlockPlan {
   const char* name = "";
-  sim::WorkTimes before_gather, main, after_reduce;
-  sim::WorkTimes backward_head, backward_main, backward_weight, backward_tail;
-  sim::WorkTimes selective_recompute;
-  sim::Bytes gather_forward, reduce_forward, gather_backward, reduce_backward, gather_again;
+  sim::WorkTimes before_gather = {}, main = {}, after_reduce = {};
+  sim::WorkTimes backward_head = {}, backward_main = {}, backward_weight = {}, backward_tail = {};
+  sim::WorkTimes selective_recompute = {};
+  sim::Bytes gather_forward = {}, reduce_forward = {}, gather_backward = {}, reduce_backward = {};
+  sim::Bytes gather_again = {};
   std::int64_t small_reduces = 0;  // all-reduces of small_reduce bytes at the end of main
-  sim::Bytes small_reduce;
-  sim::Bytes activations;  // kept per micro-batch under the scenario's recomputation
+  sim::Bytes small_reduce = {};
+  sim::Bytes activations = {};  // kept per micro-batch under the scenario's recomputation
 };
 
 // A part of a stage whose gradients become ready at one time: a layer, the
@@ -34,11 +35,11 @@ struct BlockPlan {
 struct Unit {
   enum class Kind : std::uint8_t { kEmbedding, kLayer, kHead };
   Kind kind = Kind::kLayer;
-  std::int64_t layer = -1;              // of the whole model
-  std::vector<std::uint32_t> blocks;    // StagePlan::blocks, in forward order
-  std::int64_t parameters = 0;          // held by one rank
-  std::uint32_t bucket = 0;             // StagePlan::buckets
-  bool closes_bucket = false;           // its gradients are the bucket's last
+  std::int64_t layer = -1;                 // of the whole model
+  std::vector<std::uint32_t> blocks = {};  // StagePlan::blocks, in forward order
+  std::int64_t parameters = 0;             // held by one rank
+  std::uint32_t bucket = 0;                // StagePlan::buckets
+  bool closes_bucket = false;              // its gradients are the bucket's last
 };
 
 // Gradients that are reduced together.

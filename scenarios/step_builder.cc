@@ -15,12 +15,20 @@ using sim::TaskClass;
 // The names of tasks, as ids of the program's table.
 struct Names {
   explicit Names(sim::ProgramBuilder* b)
-      : gather(b->Name("all-gather")), reduce(b->Name("reduce")), loss(b->Name("loss reduce")),
-        send(b->Name("send activations")), send_gradient(b->Name("send gradients")),
-        bucket(b->Name("gradient bucket")), parameters(b->Name("gather parameters")),
-        tied(b->Name("tied embedding gradient")), norms(b->Name("norm gradients")),
-        clip(b->Name("gradient norm")), optimizer(b->Name("optimizer")), step(b->Name("step")) {}
-  std::uint16_t gather, reduce, loss, send, send_gradient, bucket, parameters, tied, norms, clip, optimizer, step;
+      : gather(b->Name("all-gather")),
+        reduce(b->Name("reduce")),
+        loss(b->Name("loss reduce")),
+        send(b->Name("send activations")),
+        send_gradient(b->Name("send gradients")),
+        bucket(b->Name("gradient bucket")),
+        parameters(b->Name("gather parameters")),
+        tied(b->Name("tied embedding gradient")),
+        norms(b->Name("norm gradients")),
+        clip(b->Name("gradient norm")),
+        optimizer(b->Name("optimizer")),
+        step(b->Name("step")) {}
+  std::uint16_t gather, reduce, loss, send, send_gradient, bucket, parameters, tied, norms, clip, optimizer,
+      step;
 };
 
 // Everything that the ranks of a job share while their tasks are written.
@@ -246,7 +254,8 @@ void RankBuilder::GatherParameters(std::int64_t) {
   if (!zero1() || !training.overlap_parameter_gather) return;
   for (std::size_t i = plan_.buckets.size(); i-- > 0;) {
     const sim::Bytes size(plan_.buckets[i].parameters * sim::ByteWidth(training.format));
-    parameters_ready_[i] = Data(data_, CollectiveKind::kAllGather, size, TaskClass::kData, job_.names.parameters);
+    parameters_ready_[i] =
+        Data(data_, CollectiveKind::kAllGather, size, TaskClass::kData, job_.names.parameters);
   }
 }
 

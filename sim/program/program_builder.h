@@ -19,19 +19,19 @@ namespace sim {
 // One flow of a traffic as the builder takes it: weights count in units of
 // 1 / weight_denominator bytes of link per byte of progress.
 struct FlowDescription {
-  Volume volume;
-  std::vector<Use> uses;  // each link once
+  Volume volume = {};
+  std::vector<Use> uses = {};  // each link once
   std::uint32_t weight_denominator = 1;
   std::uint32_t share = 1;
-  ByteRate limit;
+  ByteRate limit = {};
 };
 
 struct TrafficDescription {
-  std::string name;
-  Bytes size;
-  Duration latency;
+  std::string name = {};
+  Bytes size = {};
+  Duration latency = {};
   bool holds_sms = true;
-  std::vector<FlowDescription> flows;
+  std::vector<FlowDescription> flows = {};
 };
 
 class ProgramBuilder {
