@@ -1,0 +1,36 @@
+// Predecessors: what each task waits for: the dependencies of a program turned
+// around, and the question that readers ask of them.
+
+#ifndef SIM_ANALYSIS_PREDECESSORS_H_
+#define SIM_ANALYSIS_PREDECESSORS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/program/program.h"
+#include "sim/program/timeline.h"
+
+namespace sim {
+
+// Four bytes a task and four an edge. Build it once for all questions.
+struct Predecessors {
+  std::vector<std::uint32_t> first;  // CSR, one more entry than tasks
+  std::vector<TaskId> task;          // the one ahead in the stream first, then dependencies by id
+
+  std::span<const TaskId> of(TaskId t) const {
+    return std::span(task).subspan(first[t.pos()], first[t.pos() + 1] - first[t.pos()]);
+  }
+};
+Predecessors FindPredecessors(const Program& program);
+
+// The predecessor that ended last, which is what decided when `task` started.
+// Of several that ended together, work comes before a seat and a seat before a
+// mark, so that communication that is just hidden is not blamed; then the
+// first of the list. None when the task waits for nothing.
+TaskId LatestPredecessor(const Program& program, const Timeline& timeline, const Predecessors& predecessors,
+                         TaskId task);
+
+}  // namespace sim
+
+#endif  // SIM_ANALYSIS_PREDECESSORS_H_
