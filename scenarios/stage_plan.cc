@@ -19,7 +19,7 @@ sim::WorkTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::K
   return sum;
 }
 
-BlockPlan PlanBlock(const Scenario& scenario, const hardware::CostModel& cost, const models::Block& block) {
+BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block, Recompute recompute) {
   return {.name = block.name,
           .before_gather = TimesOf(cost, block.before_gather),
           .main = TimesOf(cost, block.main),
@@ -36,7 +36,7 @@ BlockPlan PlanBlock(const Scenario& scenario, const hardware::CostModel& cost, c
           .gather_again = block.gather_again,
           .small_reduces = block.small_reduces,
           .small_reduce = block.small_reduce,
-          .activations = models::ActivationBytes(block, scenario.training.recompute)};
+          .activations = models::ActivationBytes(block, recompute)};
 }
 
 // Layers differ only by their window of attention, so few blocks are distinct.
@@ -53,11 +53,12 @@ class Planner {
 
   Unit Layer(std::int64_t layer) {
     const std::int64_t window = models::WindowOf(scenario_.model, layer);
+    const Recompute recompute = scenario_.training.recompute;
     auto at = layers_.find(window);
     if (at == layers_.end()) {
       const std::vector<std::uint32_t> blocks = {
-          Add(models::AttentionBlock(scenario_.model, execution_, layer)),
-          Add(models::MlpBlock(scenario_.model, execution_, layer))};
+          Add(models::AttentionBlock(scenario_.model, execution_, layer), recompute),
+          Add(models::MlpBlock(scenario_.model, execution_, layer), recompute)};
       at = layers_.emplace(window, blocks).first;
     }
     return {.layer = layer, .blocks = at->second, .parameters = Held({.layers = 1}).total().total()};
@@ -77,8 +78,9 @@ class Planner {
   }
 
  private:
-  std::uint32_t Add(const models::Block& block) {
-    plan_->blocks.push_back(PlanBlock(scenario_, cost_, block));
+  // Embedding and head are never recomputed.
+  std::uint32_t Add(const models::Block& block, Recompute recompute = Recompute::kNone) {
+    plan_->blocks.push_back(PlanBlock(cost_, block, recompute));
     return static_cast<std::uint32_t>(plan_->blocks.size() - 1);
   }
 
