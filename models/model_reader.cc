@@ -16,7 +16,7 @@ namespace config = orrery::config;
 std::string Grouped(std::int64_t n) {
   std::string text = std::to_string(n);
   const std::size_t sign = n < 0 ? 1 : 0;
-  for (std::size_t i = text.size(); i > sign + 3;) text.insert(i -= 3, ",");
+  for (std::size_t i = text.size(); i > sign + 3;) text.insert(i -= 3, 1, ',');
   return text;
 }
 

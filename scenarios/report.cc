@@ -91,7 +91,7 @@ void AddStages(const Scenario& scenario, const StepProgram& steps, const sim::Ti
 void AddTiers(const Scenario& scenario, const StepProgram& steps, const sim::Timeline& timeline,
               sim::Interval period, Report* report) {
   const sim::LinkBytes bytes = sim::LinkBytesOf(steps.program, timeline, period);
-  for (int t = 0; t < topologies::kTiers; ++t) {
+  for (int t = 0; t < topologies::kTierCount; ++t) {
     const auto tier = static_cast<topologies::Tier>(t);
     TierReport row{.name = topologies::ToText(tier), .busiest_link = {}, .busiest_bytes = {}};
     for (std::size_t l = 0; l < scenario.fabric.links.size(); ++l) {

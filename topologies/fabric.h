@@ -28,6 +28,7 @@ struct Vertex {
 
 // What a link is for in reports: each tier has its own row.
 enum class Tier : std::uint8_t { kNvlink, kPcie, kHost, kNic, kLeafSpine, kOther };
+inline constexpr int kTierCount = 6;
 
 // One direction of one cable (or port, lane, bus).
 struct Link {
