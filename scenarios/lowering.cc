@@ -73,7 +73,7 @@ sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads
 }
 
 // How long a flow needs when it has its links for itself.
-sim::Duration IdleTime(const topologies::Fabric& fabric, const sim::FlowDescription& flow) {
+sim::Duration IdleTimeOfFlow(const topologies::Fabric& fabric, const sim::FlowDescription& flow) {
   sim::Wide slowest = flow.limit.milli() > 0 ? flow.limit.milli() : INT64_MAX;
   for (const sim::Use& use : flow.uses) {
     slowest = std::min(slowest, sim::Wide{fabric.links[use.link.pos()].capacity.milli()} *
@@ -115,7 +115,7 @@ sim::Communicator CommunicatorOf(const topologies::Fabric& fabric, std::span<con
 
 sim::Duration IdleTime(const topologies::Fabric& fabric, const sim::TrafficDescription& traffic) {
   sim::Duration flows;
-  for (const sim::FlowDescription& flow : traffic.flows) flows = std::max(flows, IdleTime(fabric, flow));
+  for (const sim::FlowDescription& flow : traffic.flows) flows = std::max(flows, IdleTimeOfFlow(fabric, flow));
   return traffic.latency + flows;
 }
 
