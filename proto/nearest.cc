@@ -7,12 +7,19 @@ namespace proto {
 
 namespace {
 
-// Only letters and digits count, without case: "micro_batchsize" = "microBatchSize".
+// Only letters and digits count, without case ("micro_batchsize" is
+// "microBatchSize"), and letters that look like a digit are that digit.
 std::string Simplify(std::string_view name) {
   std::string simple;
   for (const char c : name) {
-    if (c >= 'A' && c <= 'Z') simple += static_cast<char>(c - 'A' + 'a');
-    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) simple += c;
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (lower == 'o') {
+      simple += '0';
+    } else if (lower == 'l' || lower == 'i') {
+      simple += '1';
+    } else if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9')) {
+      simple += lower;
+    }
   }
   return simple;
 }

@@ -60,6 +60,8 @@ class Parser {
   }
 
   void Refuse(const std::string& wanted) {
+    // A text that was cut ends every open block at once; the innermost says it.
+    if (token().kind == Token::Kind::kEnd && std::exchange(ended_, true)) return;
     if (!stopped())
       syntax_->errors.push_back({token().at, "found " + Describe(token()) + "; wanted " + wanted});
   }
@@ -73,9 +75,10 @@ class Parser {
     }
   }
 
-  // Fields up to `close`, which is consumed; without it up to the end of the text.
+  // The fields of a block, from its opening bracket to `close`; without `close` those of the whole text.
   void Fields(std::optional<char> close, Node* message) {
     const Position open = token().at;
+    if (close) lexer_.Next();
     if (++depth_ > kMaxDepth) RefuseDepth();
     std::set<std::string> names;
     while (!stopped()) {
@@ -174,7 +177,6 @@ class Parser {
     if (token().Is('{') || (token().Is('<') && !json())) {
       const char close = token().Is('{') ? '}' : '>';
       value->kind = Node::Kind::kMessage;
-      lexer_.Next();
       Fields(close, value);
       return true;
     }
@@ -236,6 +238,7 @@ class Parser {
   Syntax* syntax_;
   int depth_ = 0;
   bool too_deep_ = false;
+  bool ended_ = false;
 };
 
 // Only says where nlohmann's parser stopped, if it did.

@@ -75,33 +75,44 @@ std::optional<sim::Error> Furnish(bool with_nics, NodePlan* plan) {
   return std::nullopt;
 }
 
+// The fewest spines that give each of `leafs` leafs the same number of cables
+// to each of them; 0 if no number of them has the ports.
+std::int64_t SpinesFor(std::int64_t leafs, const RailOptimisedSpec& spec) {
+  for (std::int64_t spines = 1; spines <= spec.uplinks_per_leaf; ++spines) {
+    if (spec.uplinks_per_leaf % spines != 0) continue;
+    if (spec.switch_ports == 0 || leafs * (spec.uplinks_per_leaf / spines) <= spec.switch_ports)
+      return spines;
+  }
+  return 0;
+}
+
 std::optional<sim::Error> PlanLeafs(const RailOptimisedSpec& spec, NodePlan* plan) {
+  if (spec.nodes_per_leaf < 1)
+    return sim::Error{"nodes_per_leaf is " + to_string(spec.nodes_per_leaf) + "; 1 or more"};
   plan->nodes_per_leaf = Narrow(spec.nodes_per_leaf);
   plan->leafs = (plan->nodes + plan->nodes_per_leaf - 1) / plan->nodes_per_leaf;
-  plan->spines = plan->leafs > 1 ? Narrow(spec.spines_per_rail) : 0;
   plan->switch_latency = spec.switch_latency;
-  const std::int64_t leaf_ports =
-      spec.nodes_per_leaf * plan->nics_bundled + spec.spines_per_rail * spec.cables_per_leaf_spine;
-  if (spec.switch_ports > 0 && leaf_ports > spec.switch_ports) {
-    return sim::Error{"a leaf with " + to_string(spec.nodes_per_leaf * plan->nics_bundled) + " NICs and " +
-                      to_string(spec.spines_per_rail * spec.cables_per_leaf_spine) +
-                      " cables to spines has more than " + to_string(spec.switch_ports) + " ports"};
+  const std::int64_t nics = spec.nodes_per_leaf * plan->nics_bundled;
+  if (spec.switch_ports > 0 && nics + spec.uplinks_per_leaf > spec.switch_ports) {
+    return sim::Error{"a leaf has " + to_string(spec.switch_ports) + " ports, too few for " +
+                      to_string(nics) + " NICs and " + to_string(spec.uplinks_per_leaf) +
+                      " cables to spines"};
   }
   if (plan->leafs == 1) return std::nullopt;
-  const std::string nodes =
-      to_string(plan->nodes) + " nodes need " + to_string(plan->leafs) + " leafs a rail";
-  if (spec.spines_per_rail < 1) {
-    return sim::Error{nodes + ", but spines_per_rail is 0; without spines " + to_string(spec.nodes_per_leaf) +
+  const std::string need = to_string(plan->nodes) + " nodes need " + to_string(plan->leafs) + " leafs a rail";
+  if (spec.uplinks_per_leaf < 1) {
+    return sim::Error{need + ", but uplinks_per_leaf is 0; without spines " + to_string(spec.nodes_per_leaf) +
                       " nodes do"};
   }
-  if (spec.cable < kSlowest)
+  if (spec.uplink < kSlowest)
     return sim::Error{"the rate of the cables between leaf and spine is below 1 kB/s"};
-  const std::int64_t most =
-      spec.switch_ports / spec.cables_per_leaf_spine;  // leafs that a spine has ports for
-  if (spec.switch_ports > 0 && plan->leafs > most) {
-    return sim::Error{nodes + ", more than the " + to_string(spec.switch_ports) + " ports of a spine take; " +
-                      to_string(most * spec.nodes_per_leaf) + " nodes do"};
+  const std::int64_t spines = SpinesFor(plan->leafs, spec);
+  if (spines == 0) {
+    return sim::Error{need + ", more than a spine of " + to_string(spec.switch_ports) +
+                      " ports connects; up to " + to_string(spec.switch_ports * spec.nodes_per_leaf) +
+                      " nodes do"};
   }
+  plan->spines = Narrow(spines);
   return std::nullopt;
 }
 
@@ -246,8 +257,8 @@ sim::Result<Fabric> BuildRailOptimised(const std::string& name, const RailOptimi
   plan.network = node.nics > 0 ? Network::kRails : Network::kNone;
   if (const auto fault = Furnish(node.nics > 0, &plan)) return *fault;
   if (const auto fault = PlanLeafs(spec, &plan)) return *fault;
-  const std::int64_t uplinks = spec.spines_per_rail * spec.cables_per_leaf_spine;
-  return Construction(name, plan).Build(Times(plan.nics_bundled, node.nic), Times(uplinks, spec.cable));
+  return Construction(name, plan)
+      .Build(Times(plan.nics_bundled, node.nic), Times(spec.uplinks_per_leaf, spec.uplink));
 }
 
 sim::Result<Fabric> BuildSingleSwitch(const std::string& name, const SingleSwitchSpec& spec,

@@ -33,15 +33,15 @@ std::map<std::string_view, std::size_t> CheckNodes(const ExplicitSpec& spec, std
     const ExplicitNode& node = spec.nodes[i];
     has_device |= node.kind == VertexKind::kDevice;
     if (node.name.empty()) {
-      faults->push_back({false, i, "name", "is empty; every element needs a name of its own"});
+      faults->push_back({Fault::List::kNodes, i, "name", "is empty; every element needs a name of its own"});
     } else if (const auto [first, is_new] = known.emplace(node.name, i); !is_new) {
-      faults->push_back({false, i, "name",
+      faults->push_back({Fault::List::kNodes, i, "name",
                          Quoted(node.name) + " is already the name of nodes[" +
                              std::to_string(first->second) + "]; every element needs a name of its own"});
     }
   }
   if (!has_device)
-    faults->push_back({false, 0, "kind", "there is no device among the elements; give one or more"});
+    faults->push_back({Fault::List::kNone, 0, "", "there is no device among the elements; give one or more"});
   return known;
 }
 
@@ -62,7 +62,7 @@ std::vector<Fault> FaultsOf(const ExplicitSpec& spec) {
   for (std::size_t i = 0; i < spec.links.size(); ++i) {
     const ExplicitLink& link = spec.links[i];
     const auto fault = [&](const char* field, std::string what) {
-      faults.push_back({true, i, field, std::move(what)});
+      faults.push_back({Fault::List::kLinks, i, field, std::move(what)});
     };
     const std::string ends = link.from + " -> " + link.to;
     if (!known.contains(link.from)) fault("from", UnknownName(link.from, known));
@@ -90,6 +90,13 @@ std::vector<Fault> FaultsOf(const ExplicitSpec& spec) {
 
 namespace {
 
+// "links[3].from: ", for lists that were not read from a file.
+std::string PlaceOf(const Fault& fault) {
+  if (fault.list == Fault::List::kNone) return "";
+  return (fault.list == Fault::List::kLinks ? "links[" : "nodes[") + std::to_string(fault.position) + "]." +
+         fault.field + ": ";
+}
+
 sim::Result<Fabric> BuildExplicit(const std::string& name, const ExplicitSpec& spec, std::int64_t devices) {
   if (spec.links.size() > kMostLinks) {
     return sim::Error{"topology \"" + name + "\" has " + std::to_string(spec.links.size()) +
@@ -97,8 +104,7 @@ sim::Result<Fabric> BuildExplicit(const std::string& name, const ExplicitSpec& s
   }
   if (const std::vector<Fault> faults = FaultsOf(spec); !faults.empty()) {
     const Fault& first = faults.front();
-    return sim::Error{"topology \"" + name + "\": " + (first.in_links ? "links[" : "nodes[") +
-                      std::to_string(first.position) + "]." + first.field + ": " + first.what};
+    return sim::Error{"topology \"" + name + "\": " + PlaceOf(first) + first.what};
   }
   FabricBuilder builder(name);
   std::map<std::string_view, VertexId> vertex_of;

@@ -4,8 +4,8 @@
 // Families
 //   single node      one node that stands alone; its NICs are left out.
 //   rail optimised   rail r's NICs of `nodes_per_leaf` nodes share a leaf of rail r; every leaf is
-//                    cabled evenly to all spines of its rail. Source: NVIDIA DGX SuperPOD H100
-//                    reference architecture, "Compute fabric".
+//                    cabled evenly to all spines of its rail. Source: NVIDIA DGX SuperPOD reference
+//                    architectures (H100, RA-11333-001; B200), chapter "Network Fabrics".
 //   single switch    every NIC (every device, where nodes have no NIC) on one non-blocking switch.
 //   explicit         a list of elements and links.
 //
@@ -31,19 +31,22 @@ namespace topologies {
 
 struct SingleNodeSpec {};
 
+// A rail has as few spines as have the ports for its leafs, each cabled to
+// every leaf alike: the least divisor s of `uplinks_per_leaf` with
+// leafs * uplinks_per_leaf / s <= switch_ports; and none for one leaf. (That
+// gives the published counts of the SuperPOD's two-tier sizes.)
 struct RailOptimisedSpec {
   std::int64_t nodes_per_leaf = 1;
-  std::int64_t spines_per_rail = 1;  // 0 where one leaf a rail is enough
-  std::int64_t cables_per_leaf_spine = 1;
-  sim::ByteRate cable;            // leaf <-> spine, each way
-  sim::Duration switch_latency;   // from a switch's input to its output
-  std::int64_t switch_ports = 0;  // of a leaf or spine; 0 = not checked
+  std::int64_t uplinks_per_leaf = 0;  // cables from a leaf to its spines; 0 = no spines
+  sim::ByteRate uplink;               // each of them, each way
+  sim::Duration switch_latency;       // from a switch's input to its output
+  std::int64_t switch_ports = 0;      // of a leaf or spine; 0 = as many as needed
 };
 
 struct SingleSwitchSpec {
   sim::ByteRate port;  // each way; zero = as fast as the NIC
   sim::Duration switch_latency;
-  std::int64_t switch_ports = 0;  // 0 = not checked
+  std::int64_t switch_ports = 0;  // 0 = as many as needed
 };
 
 // A device's NVLink domain is what its name says before the last '/'
@@ -72,9 +75,9 @@ struct TopologySpec {
 
 // Something wrong in an explicit list, and where.
 struct Fault {
-  bool in_links = false;     // else in nodes
-  std::size_t position = 0;  // in that list
-  const char* field = "";    // "name", "from", "to"
+  enum class List : std::uint8_t { kNodes, kLinks, kNone } list = List::kNone;  // kNone: of the whole
+  std::size_t position = 0;                                                     // in that list
+  const char* field = "";  // of that entry: "name", "from", "to"
   std::string what;
 };
 
@@ -84,7 +87,7 @@ std::vector<Fault> FaultsOf(const ExplicitSpec& spec);
 
 inline constexpr sim::ByteRate kSlowest = sim::ByteRate::BytesPerSecond(1000);
 inline constexpr sim::Duration kLongestLatency = sim::Duration::Milliseconds(1000);
-inline constexpr std::int64_t kMostDevices = 1'000'000;
+inline constexpr std::int64_t kMostDevices = 1'048'576;
 inline constexpr std::size_t kMostLinks = 1'000'000;  // of an explicit list
 
 // The fabric of `devices` devices. Nodes are filled in order; one node may be
@@ -95,10 +98,12 @@ sim::Result<Fabric> BuildFabric(const TopologySpec& spec, const sim::NodeShape& 
 
 // Reads the topology called `name_or_path`: a file of that name, or
 // "NAME.textproto" in `beside_folder`, or an entry of the catalogue.
-// Every error of the file is reported. Null when there was one.
+// Every error of the file is reported; one of the name itself at `place`.
+// Null when there was one.
 std::optional<TopologySpec> ReadTopology(const std::string& name_or_path,
                                          const std::vector<proto::Override>& overrides,
-                                         const std::string& beside_folder, proto::Diagnostics* diagnostics);
+                                         const std::string& beside_folder, proto::Diagnostics* diagnostics,
+                                         const std::string& place = "topology");
 
 }  // namespace topologies
 
