@@ -48,4 +48,9 @@ std::vector<sim::Rank> Layout::Group(sim::Rank rank, Dimension d) const {
   return group;
 }
 
+std::int64_t Layout::ColumnOf(sim::Rank rank) const {
+  const std::int64_t stride = Stride(*this, Dimension::kPipeline);
+  return rank.value() / (stride * pipeline) * stride + rank.value() % stride;
+}
+
 }  // namespace scenarios
