@@ -35,6 +35,8 @@ std::uint32_t CrossingsOf(const Ring& chain, const Communicator& group) {
 }
 
 // One flow a channel; channels that get no byte of a tiny message do not run.
+// The fill is taken at the rate of the slowest edge: too long where some edges
+// are faster, exact where all are alike.
 CollectivePlan PlanBroadcast(const CollectiveRequest& request) {
   const RingOrder order = OrderRings(request.group);
   const auto channels = static_cast<std::uint32_t>(order.rings.size());

@@ -25,10 +25,9 @@ struct Replayed {
   std::map<std::uint32_t, Bytes> size;                                    // by piece
 };
 
-// `held` says what members hold at the start. A transfer may rely only on what
-// is in its `after`: the copy that it sends must have come by a transfer named
-// there (or be there from the start), and so must what it adds to, unless the
-// receiver only ever had its own.
+// `start.held` says what members hold at the start. A transfer may rely only on
+// what is in its `after`: the copy that it sends, and the one that it adds to,
+// must be there from the start or have come by a transfer named there.
 inline Replayed Replay(const std::vector<Transfer>& transfers, Replayed start) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> written_by;
   for (std::uint32_t i = 0; i < transfers.size(); ++i) {
@@ -43,11 +42,13 @@ inline Replayed Replay(const std::vector<Transfer>& transfers, Replayed start) {
 
     const auto sent = start.held.find({t.from, t.piece});
     if (sent == start.held.end()) return {at + "sends what it does not have", {}, {}};
-    const auto writer = written_by.find({t.from, t.piece});
-    if (writer != written_by.end() &&
-        std::find(t.after.begin(), t.after.end(), writer->second) == t.after.end()) {
-      return {at + "does not wait for what it sends", {}, {}};
-    }
+    const auto waits_for_copy_of = [&](std::uint32_t member) {
+      const auto writer = written_by.find({member, t.piece});
+      return writer == written_by.end() ||
+             std::find(t.after.begin(), t.after.end(), writer->second) != t.after.end();
+    };
+    if (!waits_for_copy_of(t.from)) return {at + "does not wait for what it sends", {}, {}};
+    if (t.reduces && !waits_for_copy_of(t.to)) return {at + "does not wait for what it adds to", {}, {}};
     Contributions& own = start.held[{t.to, t.piece}];
     if (t.reduces && (own & sent->second).any()) return {at + "adds something twice", {}, {}};
     own = t.reduces ? own | sent->second : sent->second;

@@ -46,7 +46,7 @@ TEST(RingOrder, CountsMembersWhereRailsDoNotMatch) {
   EXPECT_EQ(order.rings, std::vector<Ring>({{0, 1, 2, 3}, {1, 0, 3, 2}}));
 }
 
-// HB-style odd size: 7 nodes of 8 and one of 7 (rail 7 missing): seven rings.
+// 7 nodes of 8 and one of 7, which lacks rail 7: seven rings.
 TEST(RingOrder, OfSixtyThreeRanksHasSevenRings) {
   const RingOrder order = OrderRings(PackedGroup(63, 8));
   EXPECT_EQ(order.domains, 8u);
