@@ -10,7 +10,9 @@ namespace {
 
 // What a ring sends of a tensor of which each of n ranks ends with, or starts
 // from, one part.
-double RingPart(double bytes, std::int64_t n) { return bytes * static_cast<double>(n - 1) / static_cast<double>(n); }
+double RingPart(double bytes, std::int64_t n) {
+  return bytes * static_cast<double>(n - 1) / static_cast<double>(n);
+}
 
 double Count(sim::Bytes bytes) { return static_cast<double>(bytes.count()); }
 
@@ -56,7 +58,8 @@ double PipelineBytes(const Scenario& scenario, const StagePlan& plan, std::int64
 
 }  // namespace
 
-ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& stages, sim::Duration step_time) {
+ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& stages,
+                        sim::Duration step_time) {
   const Training& training = scenario.training;
   const bool zero1 = training.optimizer_sharding == OptimizerSharding::kZero1;
   ClosedForm form;
@@ -75,10 +78,11 @@ ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& 
     const std::int64_t n = scenario.layout.data;
     form.gradient_bytes_per_rank =
         std::max(form.gradient_bytes_per_rank, (zero1 ? 1 : 2) * RingPart(gradients, n));
-    if (zero1) form.parameter_bytes_per_rank = std::max(form.parameter_bytes_per_rank, RingPart(parameters, n));
+    if (zero1)
+      form.parameter_bytes_per_rank = std::max(form.parameter_bytes_per_rank, RingPart(parameters, n));
     form.tensor_bytes_per_rank = std::max(form.tensor_bytes_per_rank, TensorBytes(scenario, plan));
-    form.pipeline_bytes_per_rank =
-        std::max(form.pipeline_bytes_per_rank, PipelineBytes(scenario, plan, static_cast<std::int64_t>(stage)));
+    form.pipeline_bytes_per_rank = std::max(form.pipeline_bytes_per_rank,
+                                            PipelineBytes(scenario, plan, static_cast<std::int64_t>(stage)));
   }
   return form;
 }

@@ -18,7 +18,8 @@ namespace scenarios {
 //
 // Sources: Kaplan et al. 2020; Narayanan et al., SC 2021; Korthikanti et al. 2022;
 // Rajbhandari et al., SC 2020.
-ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& stages, sim::Duration step_time);
+ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& stages,
+                        sim::Duration step_time);
 
 }  // namespace scenarios
 

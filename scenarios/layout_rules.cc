@@ -1,5 +1,7 @@
 #include "scenarios/layout_rules.h"
 
+#include "sim/base/units.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>

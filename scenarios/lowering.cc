@@ -6,6 +6,10 @@
 namespace scenarios {
 namespace {
 
+// What one step of NCCL's Simple protocol moves on one edge at a time.
+// Source: NCCL 2.30, src/include/device.h: 4 MiB buffer in 8 steps, 4 steps a chunk.
+constexpr sim::Bytes kChunk{std::int64_t{2} << 20};
+
 // Weights of one flow while they are summed: 64 bits, in units of 1 / denominator.
 struct WeightedLink {
   sim::LinkId link;
@@ -59,8 +63,9 @@ sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads
   std::uint64_t denominator = loads.denominator * static_cast<std::uint64_t>(protocol.wire_denominator);
   std::uint64_t common = denominator;
   for (const WeightedLink& use : loads.uses) common = std::gcd(common, use.weight * up);
-  sim::FlowDescription description{
-      .volume = sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator), .share = flow.share};
+  const sim::Volume volume = sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator);
+  sim::FlowDescription description{.volume = volume + sim::Volume::Of(sim::FillBytes(flow, kChunk)),
+                                   .share = flow.share};
   denominator /= common;
   CHECK(denominator <= UINT32_MAX);
   description.weight_denominator = static_cast<std::uint32_t>(denominator);
@@ -115,15 +120,12 @@ sim::Communicator CommunicatorOf(const topologies::Fabric& fabric, std::span<con
 
 sim::Duration IdleTime(const topologies::Fabric& fabric, const sim::TrafficDescription& traffic) {
   sim::Duration flows;
-  for (const sim::FlowDescription& flow : traffic.flows) flows = std::max(flows, IdleTimeOfFlow(fabric, flow));
+  for (const sim::FlowDescription& flow : traffic.flows)
+    flows = std::max(flows, IdleTimeOfFlow(fabric, flow));
   return traffic.latency + flows;
 }
 
 namespace {
-
-// What one step of NCCL's Simple protocol moves on one edge at a time.
-// Source: NCCL 2.30, src/include/device.h: 4 MiB buffer in 8 steps, 4 steps a chunk.
-constexpr sim::Bytes kChunk{std::int64_t{2} << 20};
 
 // The traffic of the fastest protocol, and which one that is.
 struct Lowered {

@@ -17,7 +17,8 @@ namespace {
 std::vector<TimePart> PartsOf(const sim::Breakdown& breakdown) {
   std::vector<TimePart> parts;
   for (int cause = 0; cause < sim::kCauses; ++cause) {
-    parts.push_back({sim::ToText(static_cast<sim::Cause>(cause)), breakdown.time[static_cast<std::size_t>(cause)]});
+    parts.push_back(
+        {sim::ToText(static_cast<sim::Cause>(cause)), breakdown.time[static_cast<std::size_t>(cause)]});
   }
   return parts;
 }
@@ -62,7 +63,8 @@ void AddStages(const Scenario& scenario, const StepProgram& steps, const sim::Ti
       if (rank_times[rank.pos()].compute_busy > rank_times[busiest.pos()].compute_busy) busiest = rank;
     }
     const StageMemory memory = MemoryOfStage(
-        scenario, plan, scenario.pipeline.schedule->order(scenario.pipeline.shape, static_cast<std::uint32_t>(stage)));
+        scenario, plan,
+        scenario.pipeline.schedule->order(scenario.pipeline.shape, static_cast<std::uint32_t>(stage)));
     StageReport row{.stage = static_cast<std::int64_t>(stage),
                     .parameters = plan.held.total().total(),
                     .rank = busiest.value(),
@@ -73,7 +75,8 @@ void AddStages(const Scenario& scenario, const StepProgram& steps, const sim::Ti
                     .memory_total = memory.total,
                     .micro_batches_in_flight = memory.micro_batches_in_flight,
                     .fits = memory.total <= scenario.device.usable_memory};
-    for (std::int64_t piece = row.stage; piece < static_cast<std::int64_t>(scenario.pipeline.layers_of_piece.size());
+    for (std::int64_t piece = row.stage;
+         piece < static_cast<std::int64_t>(scenario.pipeline.layers_of_piece.size());
          piece += scenario.layout.pipeline) {
       row.layers += scenario.pipeline.layers_of_piece[static_cast<std::size_t>(piece)];
     }
@@ -118,8 +121,8 @@ void AddRates(const Scenario& scenario, Report* report) {
   const auto devices = static_cast<double>(scenario.devices);
   const double peak = hardware::PeakFlopsPerSecond(scenario.device, scenario.training.format);
   const sim::Wide full = models::ModelFlops(scenario.model, batch.global, batch.sequence_length);
-  const sim::Wide causal =
-      models::ModelFlops(scenario.model, batch.global, batch.sequence_length, models::AttentionCount::kCausal);
+  const sim::Wide causal = models::ModelFlops(scenario.model, batch.global, batch.sequence_length,
+                                              models::AttentionCount::kCausal);
   sim::Wide executed = full;
   if (scenario.training.recompute == Recompute::kFull) {
     executed += models::FullRecomputeFlops(scenario.model, batch.global, batch.sequence_length);
@@ -137,7 +140,8 @@ void AddRates(const Scenario& scenario, Report* report) {
   if (scenario.price_usd_per_device_hour.has_value()) {
     const double cost = devices * *scenario.price_usd_per_device_hour * seconds / 3600;
     report->cost_usd_per_step = cost;
-    report->cost_usd_per_trillion_tokens = cost / static_cast<double>(batch.global * batch.sequence_length) * 1e12;
+    report->cost_usd_per_trillion_tokens =
+        cost / static_cast<double>(batch.global * batch.sequence_length) * 1e12;
   }
 }
 

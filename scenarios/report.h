@@ -28,9 +28,9 @@ struct BytePart {
 struct StageReport {
   std::int64_t stage = 0;
   std::int64_t layers = 0;
-  std::int64_t parameters = 0;  // held by one rank
-  std::uint32_t rank = 0;       // the one the times are of
-  sim::Duration busy;           // of its compute stream
+  std::int64_t parameters = 0;      // held by one rank
+  std::uint32_t rank = 0;           // the one the times are of
+  sim::Duration busy;               // of its compute stream
   std::vector<TimePart> breakdown;  // adds up to the step time
   std::vector<BytePart> memory;     // adds up to memory_total
   sim::Bytes memory_total;
@@ -50,10 +50,10 @@ struct TierReport {
 
 // What a planner computes by hand, beside what the simulation gave.
 struct ClosedForm {
-  double six_pd_flops = 0;           // 6 * parameters * tokens of a step
-  double six_pd_mfu = 0;             // what MFU must be for T = 6PD / (N * peak * MFU)
-  double time_at_peak_s = 0;         // 6PD / (N * peak)
-  double bubble_share = 0;           // (p-1) / (v*m + p-1) of the pipeline's own time
+  double six_pd_flops = 0;              // 6 * parameters * tokens of a step
+  double six_pd_mfu = 0;                // what MFU must be for T = 6PD / (N * peak * MFU)
+  double time_at_peak_s = 0;            // 6PD / (N * peak)
+  double bubble_share = 0;              // (p-1) / (v*m + p-1) of the pipeline's own time
   double gradient_bytes_per_rank = 0;   // sent for data parallelism in a step
   double parameter_bytes_per_rank = 0;  // sent to gather parameters (ZeRO-1)
   double tensor_bytes_per_rank = 0;     // sent inside the tensor group
@@ -80,15 +80,15 @@ struct Report {
   std::int64_t steps = 0;
 
   sim::Duration step_time;
-  bool steady = false;  // the last two periods are equal
-  double mfu = 0, hfu = 0;      // of the data-sheet peak; full attention, logits
-  double mfu_causal = 0;        // attention counted half
+  bool steady = false;      // the last two periods are equal
+  double mfu = 0, hfu = 0;  // of the data-sheet peak; full attention, logits
+  double mfu_causal = 0;    // attention counted half
   double tokens_per_s = 0;
   double tflops_per_device = 0;  // model FLOPs
   double peak_tflops = 0;
 
-  std::uint32_t breakdown_rank = 0;  // of the stage that idles least
-  std::vector<TimePart> breakdown;   // adds up to step_time
+  std::uint32_t breakdown_rank = 0;     // of the stage that idles least
+  std::vector<TimePart> breakdown;      // adds up to step_time
   std::vector<TimePart> critical_path;  // adds up to step_time
   std::vector<StageReport> stages;
   std::vector<TierReport> tiers;

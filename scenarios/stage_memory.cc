@@ -30,7 +30,8 @@ sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
   for (const std::vector<Unit>& units : plan.chunks) {
     for (const Unit& unit : units) {
       if (unit.kind != Unit::Kind::kLayer) continue;
-      const sim::Bytes all = models::LayerActivationBytes(scenario.model, execution, unit.layer, Recompute::kNone);
+      const sim::Bytes all =
+          models::LayerActivationBytes(scenario.model, execution, unit.layer, Recompute::kNone);
       const sim::Bytes kept = models::LayerActivationBytes(scenario.model, execution, unit.layer, recompute);
       most = std::max(most, all - kept);
     }
@@ -43,15 +44,17 @@ sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
 StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
                           std::span<const sim::PipelineStep> order) {
   const Training& training = scenario.training;
-  const std::int64_t owners = training.optimizer_sharding == OptimizerSharding::kZero1 ? scenario.layout.data : 1;
+  const std::int64_t owners =
+      training.optimizer_sharding == OptimizerSharding::kZero1 ? scenario.layout.data : 1;
   StageMemory memory;
-  for (const models::MemoryPart& part : models::StaticMemory(plan.held.total().total(), training.format,
-                                                             training.gradient_format, owners)) {
+  for (const models::MemoryPart& part :
+       models::StaticMemory(plan.held.total().total(), training.format, training.gradient_format, owners)) {
     memory.parts.push_back({part.name, part.bytes});
   }
 
   std::vector<sim::Bytes> kept;
-  for (std::size_t chunk = 0; chunk < plan.chunks.size(); ++chunk) kept.push_back(KeptByChunk(scenario, plan, chunk));
+  for (std::size_t chunk = 0; chunk < plan.chunks.size(); ++chunk)
+    kept.push_back(KeptByChunk(scenario, plan, chunk));
   sim::Bytes now, peak;
   std::int64_t in_flight = 0;
   for (const sim::PipelineStep& step : order) {
