@@ -76,9 +76,8 @@ std::string UnknownDevice(const std::string& name, const std::vector<std::string
       if (i > 0) what += i + 1 == nearest.size() ? " or " : ", ";
       what += '"' + nearest[i] + '"';
     }
-    what += '?';
   }
-  what += " The catalogue has";
+  what += nearest.empty() ? "; the catalogue has" : "? The catalogue has";
   const char* comma = " ";
   for (const proto::CatalogueFile& file : Catalogue()) {
     what += comma + std::string(file.name);
