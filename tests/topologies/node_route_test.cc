@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/topologies/fabric_testing.h"
 #include "topologies/shortest_path_router.h"
 

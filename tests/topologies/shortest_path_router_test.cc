@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "sim/base/random.h"
 #include "tests/topologies/fabric_testing.h"
