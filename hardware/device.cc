@@ -11,11 +11,15 @@ namespace {
 // formats by compute capability.
 std::int32_t NeededCapability(sim::NumberFormat format) {
   switch (format) {
-    case sim::NumberFormat::kFp32: return 0;
-    case sim::NumberFormat::kFp16: return 70;
+    case sim::NumberFormat::kFp32:
+      return 0;
+    case sim::NumberFormat::kFp16:
+      return 70;
     case sim::NumberFormat::kTf32:
-    case sim::NumberFormat::kBf16: return 80;
-    case sim::NumberFormat::kFp8: return 89;
+    case sim::NumberFormat::kBf16:
+      return 80;
+    case sim::NumberFormat::kFp8:
+      return 89;
   }
   return 0;
 }
@@ -28,31 +32,44 @@ std::string CapabilityText(std::int32_t capability) {
 
 const char* ToText(Basis basis) {
   switch (basis) {
-    case Basis::kMeasured: return "measured";
-    case Basis::kPublished: return "published";
-    case Basis::kDerived: return "derived";
-    case Basis::kAssumed: return "assumed";
+    case Basis::kMeasured:
+      return "measured";
+    case Basis::kPublished:
+      return "published";
+    case Basis::kDerived:
+      return "derived";
+    case Basis::kAssumed:
+      return "assumed";
   }
   return "";
 }
 
 const char* ToText(sim::NumberFormat format) {
   switch (format) {
-    case sim::NumberFormat::kFp32: return "FP32";
-    case sim::NumberFormat::kTf32: return "TF32";
-    case sim::NumberFormat::kBf16: return "BF16";
-    case sim::NumberFormat::kFp16: return "FP16";
-    case sim::NumberFormat::kFp8: return "FP8";
+    case sim::NumberFormat::kFp32:
+      return "FP32";
+    case sim::NumberFormat::kTf32:
+      return "TF32";
+    case sim::NumberFormat::kBf16:
+      return "BF16";
+    case sim::NumberFormat::kFp16:
+      return "FP16";
+    case sim::NumberFormat::kFp8:
+      return "FP8";
   }
   return "";
 }
 
 const char* ToText(sim::AttentionKind kind) {
   switch (kind) {
-    case sim::AttentionKind::kUnfused: return "UNFUSED";
-    case sim::AttentionKind::kFlash2: return "FLASH2";
-    case sim::AttentionKind::kFlash3: return "FLASH3";
-    case sim::AttentionKind::kCudnn: return "CUDNN";
+    case sim::AttentionKind::kUnfused:
+      return "UNFUSED";
+    case sim::AttentionKind::kFlash2:
+      return "FLASH2";
+    case sim::AttentionKind::kFlash3:
+      return "FLASH3";
+    case sim::AttentionKind::kCudnn:
+      return "CUDNN";
   }
   return "";
 }
@@ -75,8 +92,8 @@ std::string WhyNotFormat(const Device& device, sim::NumberFormat format) {
   }
   // The nearest format of the same width that does work; training in FP8 falls
   // back to the wider ones.
-  for (const sim::NumberFormat other :
-       {sim::NumberFormat::kBf16, sim::NumberFormat::kFp16, sim::NumberFormat::kTf32, sim::NumberFormat::kFp32}) {
+  for (const sim::NumberFormat other : {sim::NumberFormat::kBf16, sim::NumberFormat::kFp16,
+                                        sim::NumberFormat::kTf32, sim::NumberFormat::kFp32}) {
     if (SupportsFormat(device, other)) return why + "; use " + ToText(other);
   }
   return why;

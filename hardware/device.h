@@ -34,8 +34,8 @@ const char* ToText(Basis basis);  // "measured", ...
 
 // One group of figures as the file has it, for lists of what a result leans on.
 struct Figure {
-  std::string key;     // "memory", "gemm[0] BF16", "node.nvlink"
-  std::string value;   // "bandwidth_gb_per_s: 3350 capacity_gib: 80"
+  std::string key;    // "memory", "gemm[0] BF16", "node.nvlink"
+  std::string value;  // "bandwidth_gb_per_s: 3350 capacity_gib: 80"
   Basis basis = Basis::kAssumed;
   std::string source;  // title, url, note
 };
@@ -52,9 +52,9 @@ struct GemmModel {
   // The peak that `efficiency` is a part of: the one the model was fitted with,
   // which can differ from the data sheet's in the last digit.
   double peak_flops_per_s = 0;
-  double efficiency = 0;         // of the peak, best tile
-  double relative_128x128 = 1;   // efficiency of smaller tiles, relative to 256x128
-  double relative_128x64 = 1;    // also 64x128, 256x64, 64x256
+  double efficiency = 0;        // of the peak, best tile
+  double relative_128x128 = 1;  // efficiency of smaller tiles, relative to 256x128
+  double relative_128x64 = 1;   // also 64x128, 256x64, 64x256
   double relative_64x64 = 1;
   double prologue_k = 0;         // start and end of a tile, as so much more of k
   double fixed_s = 0;            // start of the kernel
@@ -89,8 +89,8 @@ struct MemoryBoundModel {
 
 // What NCCL's kernels take from compute kernels that run beside them.
 struct Interference {
-  std::int32_t communication_sms = 0;      // one SM a channel
-  double communication_memory_share = 0;   // of the memory's rate, 0 ... 1
+  std::int32_t communication_sms = 0;     // one SM a channel
+  double communication_memory_share = 0;  // of the memory's rate, 0 ... 1
 };
 
 enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };
@@ -102,11 +102,11 @@ inline constexpr std::size_t kProtocols = 3;
 // Source: NCCL 2.30, src/graph/tuning.cc: baseLatencies, hwLatencies (ring).
 struct CollectiveTiming {
   Protocol protocol = Protocol::kSimple;
-  sim::Duration base;                  // once
-  sim::Duration step_inside;           // a step over NVLink
+  sim::Duration base;                    // once
+  sim::Duration step_inside;             // a step over NVLink
   sim::Duration step_inside_multi_node;  // the same in a ring that leaves the node
-  sim::Duration step_between;          // a step over the network
-  std::int32_t wire_numerator = 1;     // LL 2/1, LL128 16/15, Simple 1/1
+  sim::Duration step_between;            // a step over the network
+  std::int32_t wire_numerator = 1;       // LL 2/1, LL128 16/15, Simple 1/1
   std::int32_t wire_denominator = 1;
   // The protocol's own fastest rate inside one node, all channels together;
   // zero = none but the wire's.
@@ -121,10 +121,10 @@ struct LinkRate {
 
 // The CPU side of the node.
 struct Host {
-  double kernel_launch_s = 0;   // CPU time to launch one kernel
+  double kernel_launch_s = 0;    // CPU time to launch one kernel
   double eager_operation_s = 0;  // CPU time of one framework operation that launches it
-  sim::Bytes memory;            // DRAM of a node
-  sim::ByteRate disk_read;      // local NVMe of a node, all drives together
+  sim::Bytes memory;             // DRAM of a node
+  sim::ByteRate disk_read;       // local NVMe of a node, all drives together
   sim::ByteRate disk_write;
 };
 
@@ -178,8 +178,8 @@ bool SupportsAttention(const Device& device, sim::AttentionKind implementation);
 // The implementations that it has, UNFUSED first; for messages.
 std::vector<sim::AttentionKind> AttentionKinds(const Device& device);
 
-const char* ToText(sim::NumberFormat format);       // "BF16"
-const char* ToText(sim::AttentionKind kind);        // "FLASH2"
+const char* ToText(sim::NumberFormat format);  // "BF16"
+const char* ToText(sim::AttentionKind kind);   // "FLASH2"
 
 }  // namespace hardware
 

@@ -131,7 +131,8 @@ class FieldChecker {
   }
 
  private:
-  void CheckRepeated(const pb::Message& message, const pb::FieldDescriptor& field, const proto::Field& place) {
+  void CheckRepeated(const pb::Message& message, const pb::FieldDescriptor& field,
+                     const proto::Field& place) {
     const pb::Reflection& reflection = *message.GetReflection();
     const int size = reflection.FieldSize(message, &field);
     if (size == 0 && field.name() != "aliases") {
@@ -158,11 +159,14 @@ class FieldChecker {
       case pb::FieldDescriptor::CPPTYPE_INT32:
         CheckNumber(reflection.GetInt32(message, &field), field, place);
         break;
-      case pb::FieldDescriptor::CPPTYPE_ENUM: CheckEnum(*reflection.GetEnum(message, &field), place); break;
+      case pb::FieldDescriptor::CPPTYPE_ENUM:
+        CheckEnum(*reflection.GetEnum(message, &field), place);
+        break;
       case pb::FieldDescriptor::CPPTYPE_STRING:
         CheckText(reflection.GetString(message, &field), place);
         break;
-      default: CHECK(false);  // hardware.proto has no other types
+      default:
+        CHECK(false);  // hardware.proto has no other types
     }
   }
 
@@ -215,8 +219,9 @@ void CheckFormats(const Hardware& message, const proto::Field& root, proto::Diag
     const Hardware::Gemm& gemm = message.gemm(i);
     const proto::Field place = root.At("gemm", i);
     if (gemm.has_tiles() == gemm.has_roofline()) {
-      diagnostics->Error(place.place(), gemm.has_tiles() ? "has both tiles and roofline; wanted one of them"
-                                                         : "has neither tiles nor roofline; wanted one of them");
+      diagnostics->Error(place.place(), gemm.has_tiles()
+                                            ? "has both tiles and roofline; wanted one of them"
+                                            : "has neither tiles nor roofline; wanted one of them");
     }
     for (int j = 0; j < gemm.formats_size(); ++j) {
       const std::string name = Hardware::Format_Name(gemm.formats(j));
@@ -241,7 +246,8 @@ void CheckProtocols(const Hardware& message, const proto::Field& root, proto::Di
     const Hardware::Collective& timing = message.collectives(i);
     const proto::Field place = root.At("collectives", i);
     if (!seen.insert(timing.protocol()).second) {
-      diagnostics->Error(place.At("protocol").place(), Hardware::Protocol_Name(timing.protocol()) + " is given twice");
+      diagnostics->Error(place.At("protocol").place(),
+                         Hardware::Protocol_Name(timing.protocol()) + " is given twice");
     }
     if (timing.wire_numerator() < timing.wire_denominator()) {
       diagnostics->Error(place.At("wire_numerator").place(), "fewer bytes on the wire than of data");
@@ -267,18 +273,19 @@ void CheckAttention(const Hardware& message, const proto::Field& root, proto::Di
 
 void CheckNode(const Hardware::Node& node, const proto::Field& place, proto::Diagnostics* diagnostics) {
   const auto check_pipe = [&](const Hardware::Pipe& pipe, const char* name) {
-    CheckAtMost(pipe.achieved_gb_per_s_each_way(), pipe.bandwidth_gb_per_s_each_way(), "achieved_gb_per_s_each_way",
-                "bandwidth_gb_per_s_each_way", place.At(name), diagnostics);
+    CheckAtMost(pipe.achieved_gb_per_s_each_way(), pipe.bandwidth_gb_per_s_each_way(),
+                "achieved_gb_per_s_each_way", "bandwidth_gb_per_s_each_way", place.At(name), diagnostics);
   };
   if (node.has_nvlink()) check_pipe(node.nvlink(), "nvlink");
   if (node.has_pcie()) check_pipe(node.pcie(), "pcie");
   if (node.has_nic()) check_pipe(node.nic(), "nic");
   if (node.nics() > 0 && !node.has_nic()) {
-    diagnostics->Error(place.At("nic").place(), "missing; wanted because nics is " + std::to_string(node.nics()));
+    diagnostics->Error(place.At("nic").place(),
+                       "missing; wanted because nics is " + std::to_string(node.nics()));
   }
   if (node.has_host_memory()) {
-    CheckAtMost(node.host_memory().achieved_gb_per_s(), node.host_memory().bandwidth_gb_per_s(), "achieved_gb_per_s",
-                "bandwidth_gb_per_s", place.At("host_memory"), diagnostics);
+    CheckAtMost(node.host_memory().achieved_gb_per_s(), node.host_memory().bandwidth_gb_per_s(),
+                "achieved_gb_per_s", "bandwidth_gb_per_s", place.At("host_memory"), diagnostics);
   }
 }
 

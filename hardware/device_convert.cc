@@ -26,12 +26,18 @@ sim::Duration Ns(double ns) { return sim::Duration::FromSeconds(ns * 1e-9); }
 
 std::size_t PositionOf(Hardware::Format format) {
   switch (format) {
-    case Hardware::FP32: return static_cast<std::size_t>(sim::NumberFormat::kFp32);
-    case Hardware::TF32: return static_cast<std::size_t>(sim::NumberFormat::kTf32);
-    case Hardware::BF16: return static_cast<std::size_t>(sim::NumberFormat::kBf16);
-    case Hardware::FP16: return static_cast<std::size_t>(sim::NumberFormat::kFp16);
-    case Hardware::FP8: return static_cast<std::size_t>(sim::NumberFormat::kFp8);
-    default: CHECK(false);
+    case Hardware::FP32:
+      return static_cast<std::size_t>(sim::NumberFormat::kFp32);
+    case Hardware::TF32:
+      return static_cast<std::size_t>(sim::NumberFormat::kTf32);
+    case Hardware::BF16:
+      return static_cast<std::size_t>(sim::NumberFormat::kBf16);
+    case Hardware::FP16:
+      return static_cast<std::size_t>(sim::NumberFormat::kFp16);
+    case Hardware::FP8:
+      return static_cast<std::size_t>(sim::NumberFormat::kFp8);
+    default:
+      CHECK(false);
   }
   return 0;
 }
@@ -64,10 +70,14 @@ GemmModel ConvertRoofline(const Hardware::Roofline& roofline, double peak_flops_
 
 sim::AttentionKind ConvertImplementation(int implementation) {
   switch (implementation) {
-    case Hardware::FLASH2: return sim::AttentionKind::kFlash2;
-    case Hardware::FLASH3: return sim::AttentionKind::kFlash3;
-    case Hardware::CUDNN: return sim::AttentionKind::kCudnn;
-    default: CHECK(false);
+    case Hardware::FLASH2:
+      return sim::AttentionKind::kFlash2;
+    case Hardware::FLASH3:
+      return sim::AttentionKind::kFlash3;
+    case Hardware::CUDNN:
+      return sim::AttentionKind::kCudnn;
+    default:
+      CHECK(false);
   }
   return sim::AttentionKind::kUnfused;
 }
@@ -161,10 +171,14 @@ bool HasBasis(const pb::Descriptor& type) { return type.FindFieldByName("basis")
 
 Basis ConvertBasis(int basis) {
   switch (basis) {
-    case Hardware::MEASURED: return Basis::kMeasured;
-    case Hardware::PUBLISHED: return Basis::kPublished;
-    case Hardware::DERIVED: return Basis::kDerived;
-    default: return Basis::kAssumed;
+    case Hardware::MEASURED:
+      return Basis::kMeasured;
+    case Hardware::PUBLISHED:
+      return Basis::kPublished;
+    case Hardware::DERIVED:
+      return Basis::kDerived;
+    default:
+      return Basis::kAssumed;
   }
 }
 

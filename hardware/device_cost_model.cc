@@ -54,17 +54,23 @@ KernelTimes DeviceCostModel::TimeOf(const sim::Kernel& kernel) const {
   // Fewer SMs can only hurt: a smaller tile may fit the odd count better by
   // chance, which no library would find.
   const double beside = std::max(alone, Seconds(kernel, beside_communication_));
-  return {.alone = sim::Duration::FromSeconds(alone), .beside_communication = sim::Duration::FromSeconds(beside)};
+  return {.alone = sim::Duration::FromSeconds(alone),
+          .beside_communication = sim::Duration::FromSeconds(beside)};
 }
 
 double DeviceCostModel::Seconds(const sim::Kernel& kernel, const Share& share) const {
   double seconds = 0;
   switch (kernel.kind) {
-    case sim::KernelKind::kGemm: seconds = GemmTime(kernel, share); break;
+    case sim::KernelKind::kGemm:
+      seconds = GemmTime(kernel, share);
+      break;
     case sim::KernelKind::kAttentionForward:
-    case sim::KernelKind::kAttentionBackward: seconds = AttentionTime(kernel, share); break;
+    case sim::KernelKind::kAttentionBackward:
+      seconds = AttentionTime(kernel, share);
+      break;
     case sim::KernelKind::kMemory: {
-      const double efficiency = device_.memory_bound.efficiency[static_cast<std::size_t>(kernel.memory_class)];
+      const double efficiency =
+          device_.memory_bound.efficiency[static_cast<std::size_t>(kernel.memory_class)];
       seconds = device_.memory_bound.fixed_s +
                 Positive(kernel.bytes.count()) / (efficiency * share.memory_bytes_per_s);
       break;
@@ -78,7 +84,8 @@ double DeviceCostModel::GemmTime(const sim::Kernel& kernel, const Share& share) 
   // A kernel that also adds to its result, or reads a bias, says so in `bytes`.
   const double bytes = std::max(OperandBytes(kernel), Positive(kernel.bytes.count()));
   const double derate = options_.random_data ? device_.random_data_derate : 1;
-  return GemmSeconds(device_.gemm[static_cast<std::size_t>(kernel.format)], kernel.gemm, bytes, derate, share);
+  return GemmSeconds(device_.gemm[static_cast<std::size_t>(kernel.format)], kernel.gemm, bytes, derate,
+                     share);
 }
 
 double DeviceCostModel::AttentionTime(const sim::Kernel& kernel, const Share& share) const {

@@ -30,7 +30,8 @@ std::string Beside(const std::string& folder, const std::string& file) {
 
 // One text, wherever it came from.
 std::optional<Device> ReadText(const std::string& file, std::string_view text,
-                               const std::vector<proto::Override>& overrides, proto::Diagnostics* diagnostics) {
+                               const std::vector<proto::Override>& overrides,
+                               proto::Diagnostics* diagnostics) {
   orrery::config::Hardware message;
   proto::Document document;
   if (!proto::Read(file, text, overrides, &message, &document, diagnostics)) return std::nullopt;
@@ -88,7 +89,8 @@ std::string UnknownDevice(const std::string& name, const std::vector<std::string
 
 }  // namespace
 
-std::optional<Device> ReadDevice(const std::string& name_or_path, const std::vector<proto::Override>& overrides,
+std::optional<Device> ReadDevice(const std::string& name_or_path,
+                                 const std::vector<proto::Override>& overrides,
                                  const std::string& beside_folder, proto::Diagnostics* diagnostics) {
   if (IsPath(name_or_path)) {
     const std::string beside = Beside(beside_folder, name_or_path);

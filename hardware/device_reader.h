@@ -25,7 +25,8 @@ namespace hardware {
 // negative or infinite rates, figures out of range, formats and protocols
 // given twice or not at all, and parts larger than their whole; all of them in
 // one run, each at its place.
-std::optional<Device> ReadDevice(const std::string& name_or_path, const std::vector<proto::Override>& overrides,
+std::optional<Device> ReadDevice(const std::string& name_or_path,
+                                 const std::vector<proto::Override>& overrides,
                                  const std::string& beside_folder, proto::Diagnostics* diagnostics);
 
 // All devices of the catalogue, in its order; for lists.

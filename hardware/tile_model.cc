@@ -9,7 +9,7 @@ namespace hardware {
 
 namespace {
 
-constexpr double kInstructionK = 64;  // k advances in steps of this
+constexpr double kInstructionK = 64;   // k advances in steps of this
 constexpr double kSmallestPart = 256;  // k is not cut into parts below this
 
 struct Tile {
@@ -29,8 +29,10 @@ constexpr Tile kTiles[] = {
     {64, 64, &GemmModel::relative_64x64},
 };
 
-// How many pieces of size `piece` cover `whole`. Exact for whole numbers below 2^53.
+// How many pieces of size `piece` cover `whole`. Exact for whole numbers below
+// 2^53; above, a piece more or less is below what a double can tell.
 double Cover(double whole, double piece) {
+  if (whole / piece > 1e15) return whole / piece;
   double count = static_cast<double>(static_cast<std::int64_t>(whole / piece));
   while (count * piece < whole) ++count;
   return count;
@@ -67,8 +69,8 @@ double GemmSeconds(const GemmModel& model, const sim::GemmShape& shape, double b
   CHECK(shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && shape.batch >= 1);
   CHECK(model.kind != GemmModelKind::kNone && share.sms >= 1);
   const double l2_ratio = bytes <= share.l2_bytes ? model.l2_ratio : 1;
-  const double memory = bytes / (model.memory_efficiency * l2_ratio * share.memory_bytes_per_s) +
-                        model.memory_fixed_s;
+  const double memory =
+      bytes / (model.memory_efficiency * l2_ratio * share.memory_bytes_per_s) + model.memory_fixed_s;
   double compute = 0;
   if (model.kind == GemmModelKind::kTiles) {
     compute = MatrixUnitSeconds(model, shape, derate, share);
@@ -93,8 +95,8 @@ double VisibleKeys(const sim::AttentionShape& shape) {
   // Query i (from 1) sees min(first - 1 + i, window) keys, none if negative.
   const double first = keys - queries + 1;  // what the first query sees without a window
   const double cap = std::min(window, keys);
-  const double low = std::max(first, 1.0);           // queries before see nothing
-  const double growing = std::max(cap - low, 0.0);   // queries that see less than the cap
+  const double low = std::max(first, 1.0);          // queries before see nothing
+  const double growing = std::max(cap - low, 0.0);  // queries that see less than the cap
   const double seeing = std::min(queries, keys);
   const double ramp = std::min(growing, seeing);
   // low + (low+1) + ... over `ramp` queries, then `cap` for the rest.
@@ -123,8 +125,8 @@ double AttentionSeconds(const AttentionModel& model, const sim::AttentionShape& 
   keys = std::min(keys, Cover(static_cast<double>(shape.kv_length), kBlock) * kBlock);
   const double rate = masked ? pass.causal_flops_per_s : pass.full_flops_per_s;
   const double sm_rate = rate / share.sms_of_whole_device;
-  const double block_flops = (backward ? 2.5 : 1) * 4 * kBlock * (keys + pass.overhead_tokens) *
-                             static_cast<double>(shape.head_dim);
+  const double block_flops =
+      (backward ? 2.5 : 1) * 4 * kBlock * (keys + pass.overhead_tokens) * static_cast<double>(shape.head_dim);
   const double compute = std::max(blocks / share.sms, 1.0) * block_flops / sm_rate;
   const double memory = bytes / (memory_efficiency * share.memory_bytes_per_s);
   return model.fixed_s + std::max(compute, memory);

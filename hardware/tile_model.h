@@ -28,9 +28,9 @@ namespace hardware {
 
 // What a kernel may use of the device.
 struct Share {
-  std::int32_t sms = 0;              // >= 1
-  double memory_bytes_per_s = 0;     // > 0, the data sheet's rate or what is left of it
-  double sms_of_whole_device = 0;    // one SM's rate is the device's over this
+  std::int32_t sms = 0;            // >= 1
+  double memory_bytes_per_s = 0;   // > 0, the data sheet's rate or what is left of it
+  double sms_of_whole_device = 0;  // one SM's rate is the device's over this
   double l2_bytes = 0;
 };
 

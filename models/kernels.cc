@@ -18,7 +18,7 @@ std::int64_t ElementWidth(sim::NumberFormat format) {
 
 Sizes::Sizes(const Model& model, const Execution& execution) {
   const std::int64_t tensor = execution.tensor;
-  CHECK(tensor > 0 && model.ffn % tensor == 0);
+  CHECK(CanShare(model, tensor));
   CHECK(!execution.sequence_parallel || execution.sequence_length % tensor == 0);
   element = ElementWidth(execution.format);
   tokens = execution.micro_batch * execution.sequence_length;
@@ -164,13 +164,17 @@ sim::Wide TotalFlops(const std::vector<Kernel>& kernels) {
   return sum;
 }
 
+// Widens before it multiplies: it is asked about sizes that may not fit.
 sim::Wide LargestKernelFlops(const Model& model, const Execution& execution) {
-  const Sizes sizes(model, execution);
-  const std::int64_t up = (model.gated ? 2 : 1) * sizes.ffn;
-  const std::int64_t widest = std::max({sizes.query + 2 * sizes.kv, up, sizes.vocabulary});
-  const sim::Wide linear = static_cast<sim::Wide>(2) * sizes.tokens * widest * model.hidden;
-  const sim::Wide core = static_cast<sim::Wide>(5) * sizes.tokens * execution.sequence_length * sizes.query;
-  return std::max(linear, core);
+  CHECK(CanShare(model, execution.tensor));
+  const std::int64_t query = QueryHeadsOfRank(model, execution.tensor) * model.head_dim;
+  const std::int64_t kv = KvHeadsOfRank(model, execution.tensor) * model.head_dim;
+  const std::int64_t up = (model.gated ? 2 : 1) * model.ffn / execution.tensor;
+  const std::int64_t rows =
+      PadVocabulary(model.vocabulary, execution.vocabulary_divisor, execution.tensor) / execution.tensor;
+  const sim::Wide tokens = static_cast<sim::Wide>(execution.micro_batch) * execution.sequence_length;
+  const sim::Wide linear = 2 * tokens * std::max({query + 2 * kv, up, rows}) * model.hidden;
+  return std::max(linear, 5 * tokens * execution.sequence_length * query);
 }
 
 }  // namespace models

@@ -26,6 +26,7 @@ struct Biases {
 
 struct Model {
   std::string name;
+  std::string source;  // title of the document that the shapes come from
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
   std::int64_t ffn = 0;                // width inside the feed-forward
@@ -33,7 +34,8 @@ struct Model {
   std::int64_t kv_heads = 0;           // divides heads
   std::int64_t head_dim = 0;           // given, never hidden / heads
   std::int64_t vocabulary = 0;         // tokens, without padding
-  std::int64_t max_positions = 0;      // longest sequence it was made for, tokens
+  std::int64_t max_positions = 0;      // longest sequence it was made for, tokens; only a
+                                       // learned table forbids longer ones
   std::int64_t learned_positions = 0;  // rows of a learned position table; 0 = none
   bool rotary = true;
   bool gated = true;  // feed-forward of three matrices; two otherwise

@@ -16,7 +16,7 @@ namespace config = orrery::config;
 std::string Grouped(std::int64_t n) {
   std::string text = std::to_string(n);
   const std::size_t sign = n < 0 ? 1 : 0;
-  for (std::size_t i = text.size(); i > sign + 3;) text.insert(i -= 3, ",");
+  for (std::size_t i = text.size(); i > sign + 3;) text.insert(i -= 3, 1, ',');
   return text;
 }
 
@@ -197,6 +197,7 @@ std::optional<Model> ReadModelText(const std::string& file, std::string_view tex
 
   Model out;
   out.name = in.name();
+  out.source = in.source().title();
   if (in.name().empty()) check.Missing("name", "give the model's name");
   ReadSizes(in, &check, &out);
   ReadKinds(in, &check, &out);
@@ -209,7 +210,8 @@ std::optional<Model> ReadModelText(const std::string& file, std::string_view tex
 }
 
 std::optional<Model> ReadModel(const std::string& name_or_path, const std::vector<proto::Override>& overrides,
-                               const std::string& beside_folder, proto::Diagnostics* diagnostics) {
+                               const std::string& beside_folder, proto::Diagnostics* diagnostics,
+                               const std::string& place) {
   if (const std::optional<std::string> file = FileOf(name_or_path, beside_folder)) {
     std::string text;
     if (!proto::ReadFile(*file, &text, diagnostics)) return std::nullopt;
@@ -227,7 +229,7 @@ std::optional<Model> ReadModel(const std::string& name_or_path, const std::vecto
   for (std::size_t i = 0; i < near.size(); ++i) {
     what += (i == 0 ? "; did you mean \"" : i + 1 == near.size() ? " or \"" : ", \"") + near[i] + "\"";
   }
-  diagnostics->Error("model", what + (near.empty() ? "" : "?"));
+  diagnostics->Error(place, what + (near.empty() ? "" : "?"));
   return std::nullopt;
 }
 

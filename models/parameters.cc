@@ -31,7 +31,6 @@ Held AttentionOfRank(const Model& model, std::int64_t tensor) {
 }
 
 Held MlpOfRank(const Model& model, std::int64_t tensor) {
-  CHECK(model.ffn % tensor == 0);
   const std::int64_t ffn = model.ffn / tensor;
   const std::int64_t up = model.gated ? 2 : 1;
   Held held;
@@ -51,19 +50,19 @@ std::int64_t PadVocabulary(std::int64_t vocabulary, std::int64_t divisor, std::i
   return (vocabulary + multiple - 1) / multiple * multiple;
 }
 
+bool CanShare(const Model& model, std::int64_t tensor) {
+  if (tensor <= 0 || model.heads % tensor != 0 || model.ffn % tensor != 0) return false;
+  return model.kv_heads % tensor == 0 || tensor % model.kv_heads == 0;
+}
+
 std::int64_t QueryHeadsOfRank(const Model& model, std::int64_t tensor) {
-  CHECK(tensor > 0 && model.heads % tensor == 0);
+  CHECK(CanShare(model, tensor));
   return model.heads / tensor;
 }
 
 std::int64_t KvHeadsOfRank(const Model& model, std::int64_t tensor) {
-  CHECK(tensor > 0);
-  if (tensor <= model.kv_heads) {
-    CHECK(model.kv_heads % tensor == 0);
-    return model.kv_heads / tensor;
-  }
-  CHECK(tensor % model.kv_heads == 0);
-  return 1;
+  CHECK(CanShare(model, tensor));
+  return tensor <= model.kv_heads ? model.kv_heads / tensor : 1;
 }
 
 ModelParameters ParametersOf(const Model& model) {

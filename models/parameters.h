@@ -37,15 +37,18 @@ ModelParameters ParametersOf(const Model& model);
 // REQUIRES: all > 0
 std::int64_t PadVocabulary(std::int64_t vocabulary, std::int64_t divisor, std::int64_t tensor);
 
+// Whether `tensor` ranks can share a layer: tensor divides heads and ffn, and one
+// of tensor and kv_heads divides the other. With more ranks than key-value heads
+// several ranks hold the same one: legal, and counted.
+bool CanShare(const Model& model, std::int64_t tensor);
+
 // How the tensor group shares a model.
 struct TensorShape {
-  std::int64_t tensor = 1;              // divides heads and ffn
+  std::int64_t tensor = 1;
   std::int64_t vocabulary_divisor = 1;  // see PadVocabulary
 };
 
-// Query and key-value heads of one rank. When there are more ranks than
-// key-value heads, several ranks hold the same one.
-// REQUIRES: tensor divides heads; tensor divides kv_heads, or the reverse
+// Query and key-value heads of one rank. REQUIRES: CanShare(model, tensor)
 std::int64_t QueryHeadsOfRank(const Model& model, std::int64_t tensor);
 std::int64_t KvHeadsOfRank(const Model& model, std::int64_t tensor);
 
@@ -74,7 +77,7 @@ struct StageParameters {
   bool tied_copy = false;      // head is such a copy: its gradient is reduced with the first stage's
   Held total() const { return attention + mlp + norms + embedding + head; }
 };
-// REQUIRES: as QueryHeadsOfRank; tensor divides ffn
+// REQUIRES: CanShare(model, shape.tensor)
 StageParameters ParametersOfRank(const Model& model, const Stage& stage, const TensorShape& shape);
 
 }  // namespace models

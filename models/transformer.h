@@ -27,6 +27,7 @@
 #define MODELS_TRANSFORMER_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "models/block.h"
 #include "models/model.h"
@@ -34,9 +35,8 @@
 
 namespace models {
 
-// REQUIRES, for all: tensor divides heads and ffn, and one of tensor and kv_heads
-// the other; with sequence parallelism tensor divides sequence_length;
-// LargestKernelFlops() fits 63 bits; layer < layers
+// REQUIRES, for all: CanShare(model, tensor); with sequence parallelism tensor divides
+// sequence_length; LargestKernelFlops() fits 63 bits; layer < layers
 
 // Norm, QKV, core, output, residual.
 Block AttentionBlock(const Model& model, const Execution& execution, std::int64_t layer);
@@ -50,7 +50,8 @@ Block EmbeddingBlock(const Model& model, const Execution& execution);
 // Final norm, logits of this rank's rows of the padded vocabulary, loss in FP32.
 Block HeadBlock(const Model& model, const Execution& execution);
 
-// The FLOPs of the largest kernel of any block; for checking a scenario.
+// No kernel of any block executes more; for checking a scenario.
+// REQUIRES: CanShare(model, tensor)
 sim::Wide LargestKernelFlops(const Model& model, const Execution& execution);
 
 // All that these kernels execute.

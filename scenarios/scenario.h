@@ -36,9 +36,9 @@ struct Training {
   sim::NumberFormat format = sim::NumberFormat::kBf16;           // weights, activations
   sim::NumberFormat gradient_format = sim::NumberFormat::kFp32;  // as reduced over data ranks
   OptimizerSharding optimizer_sharding = OptimizerSharding::kZero1;
-  bool overlap_gradient_reduce = true;    // buckets reduced beside the last micro-batch's backward
-  bool overlap_parameter_gather = true;   // ZeRO-1: gathered beside the next step's forward
-  sim::Bytes bucket;                      // gradient bytes per reduction; > 0
+  bool overlap_gradient_reduce = true;   // buckets reduced beside the last micro-batch's backward
+  bool overlap_parameter_gather = true;  // ZeRO-1: gathered beside the next step's forward
+  sim::Bytes bucket;                     // gradient bytes per reduction; > 0
   Recompute recompute = Recompute::kNone;
   sim::AttentionKind attention = sim::AttentionKind::kFlash2;
   bool dropout = false;

@@ -19,6 +19,14 @@ TEST(Flops, ForwardOfLlama7bAtFourSequencesOf4096TakesTwoPerParameterAndToken) {
   EXPECT_EQ(flops.linear + flops.logits, 2 * matrices * 16'384);
 }
 
+TEST(Flops, OfTheTextbookExampleAreTwoPerWeightOfItsMatrices) {
+  // Its chapter 27 counts 168,034,304 weights in matrices: all but the norms.
+  Model m = Llama(12, 1024, 2816, 16, 4, 32000);
+  m.tied_embedding = true;
+  const FlopsOf flops = ForwardFlops(m, 1, 2048);
+  EXPECT_EQ(flops.linear + flops.logits, static_cast<sim::Wide>(2) * 168'034'304 * 2048);
+}
+
 TEST(Flops, SixPerParameterAndTokenWithAttentionIsTheReadmesCount) {  // HB-019
   const sim::Wide token = SixPD(Llama7b(), 1) + 3 * ForwardFlops(Llama7b(), 1, 4096).attention / 4096;
   EXPECT_NEAR(Number(token) / 4.6873e10, 1, 1e-4);
@@ -29,6 +37,12 @@ TEST(Flops, AttentionUsesTheHeadWidth) {  // HB-022: 12 L heads head_dim s
   EXPECT_EQ(3 * ForwardFlops(Qwen3Of4b(), 1, 4096).attention / 4096,
             static_cast<sim::Wide>(12) * 36 * 32 * 128 * 4096);
   EXPECT_NEAR(Number(3 * ForwardFlops(Qwen3Of4b(), 1, 4096).attention) / 4096, 7.24776e9, 1e4);
+}
+
+TEST(Flops, AttentionIsTwoContractions) {  // HB-023, the case of equal widths: 6 heads (128 + 128) s L
+  Model m = Llama(61, 7168, 18432, 128, 128, 129280);
+  m.head_dim = 128;
+  EXPECT_NEAR(Number(3 * ForwardFlops(m, 1, 4096).attention) / 4096, 4.91237e10, 1e6);
 }
 
 TEST(Flops, LayersWithAWindowAreChargedForTheWindowOnly) {  // HB-024

@@ -86,6 +86,13 @@ TEST(ParametersOfRank, KeyValueHeadsAreReplicatedWhenThereAreMoreRanks) {
   EXPECT_EQ(sixteen.sharded, 2 * 8192 * 8192 / 16);
 }
 
+TEST(CanShare, NeedsDivisorsOfHeadsAndFeedForwardAndWholeKeyValueHeads) {
+  const Model m = Llama70b();  // 64 heads, 8 key-value heads
+  for (const std::int64_t tensor : {1, 2, 4, 8, 16, 32, 64}) EXPECT_TRUE(CanShare(m, tensor)) << tensor;
+  for (const std::int64_t tensor : {-1, 0, 3, 12, 128}) EXPECT_FALSE(CanShare(m, tensor)) << tensor;
+  EXPECT_FALSE(CanShare(Llama(1, 96, 96, 12, 6, 10), 4));  // 6 key-value heads on 4 ranks
+}
+
 TEST(ParametersOfRank, StagesOfAnUntiedModelAddUpToIt) {
   const Model m = Llama7b();
   std::int64_t sum = 0;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "models/flops.h"
+#include "models/kernels.h"
 #include "models/parameters.h"
 #include "tests/models/shapes.h"
 
@@ -217,6 +218,64 @@ TEST(Blocks, NamesOfAGptLayerAreThoseOfMegatron) {
   EXPECT_EQ(Names(a.backward_head), "dropout_backward output_bias_gradient");
   EXPECT_EQ(Names(a.backward_tail), "norm_backward residual_backward");
   EXPECT_EQ(Names(f.main), "up bias_nonlinearity down");
+}
+
+TEST(Kernels, AMultiplyAddIsTwoFlops) {  // HB-029
+  EXPECT_EQ(Gemm("x", {1024, 4096, 4096, 1}, sim::NumberFormat::kBf16).flops.count(), 34'359'738'368);
+  // HB-028: one layer used for three slices is three GEMMs, not nine.
+  EXPECT_EQ(Gemm("x", {1, 100, 100, 3}, sim::NumberFormat::kBf16).flops.count(), 60'000);
+}
+
+TEST(Kernels, OnlyGemmOperandsAreFp8) {
+  EXPECT_EQ(Gemm("x", {10, 20, 30, 1}, sim::NumberFormat::kFp8).bytes,
+            Bytes(10 * 30 + 30 * 20 + 2 * 10 * 20));
+  Execution e = Unfused(1, 1, 128);
+  e.format = sim::NumberFormat::kFp8;
+  EXPECT_EQ(MlpBlock(Llama7b(), e, 0).before_gather[0].bytes, Bytes(2 * (2 * 128 * 4096 + 4096)));
+}
+
+TEST(Blocks, EmbeddingGathersItsRowsAndScattersIntoADenseGradient) {
+  Execution e = Unfused(2, 3, 128);
+  e.dropout = true;
+  const Model m = Gpt2();
+  const Block b = EmbeddingBlock(m, e);
+  const std::int64_t tokens = 3 * 128, tensor = tokens * 768 * 2;
+  EXPECT_EQ(Names(b.main), "look_up vocabulary_mask");
+  EXPECT_EQ(b.main[0].bytes, Bytes(8 * tokens + 2 * tensor));  // ids of 8 B; rows read and written
+  EXPECT_EQ(b.main[1].bytes, Bytes(tensor / 2));               // the half that another rank has
+  EXPECT_EQ(Names(b.after_reduce), "positions dropout");
+  EXPECT_EQ(b.after_reduce[0].bytes, Bytes(2 * tensor + 128 * 768 * 2));
+  EXPECT_EQ(Names(b.backward_main), "table_gradient_clear look_up_backward table_gradient_accumulation");
+  // 50,257 rows padded to 50,258 and cut in two; BF16 read, FP32 read and written.
+  EXPECT_EQ(b.backward_main[2].bytes, Bytes(25129 * 768 * (2 + 4 + 4)));
+}
+
+TEST(Blocks, LossReadsAndWritesThisRanksLogitsInFp32) {
+  Execution e = Unfused(4, 1, 128);
+  const Block b = HeadBlock(Llama7b(), e);
+  const std::int64_t logits = 128 * 8000;
+  EXPECT_EQ(Names(b.main), "logits loss_max loss_exponent_sum loss_softmax");
+  EXPECT_EQ(b.main[1].bytes, Bytes(6 * logits));
+  EXPECT_EQ(b.main[2].bytes, Bytes(8 * logits));
+  EXPECT_EQ(Names(b.backward_main), "loss_backward logits_dgrad");
+  EXPECT_EQ(b.backward_main[0].bytes, Bytes(6 * logits));
+}
+
+TEST(Blocks, FourNormsALayerAddOneBeforeEachResidual) {
+  Model m = Llama7b();
+  m.norms_per_layer = 4;
+  const Execution e = Unfused(2, 1, 128);
+  EXPECT_EQ(Names(MlpBlock(m, e, 0).after_reduce), "post_norm residual");
+  EXPECT_EQ(Names(MlpBlock(m, e, 0).backward_head), "post_norm_backward");
+}
+
+TEST(Blocks, UnfusedAttentionGivesEveryQueryHeadAKeyHeadOfItsOwn) {
+  const Execution e = Unfused(2, 1, 128);
+  EXPECT_NE(Find(AttentionBlock(Llama70b(), e, 0).main, "expand_kv"), nullptr);
+  EXPECT_EQ(Find(AttentionBlock(Llama7b(), e, 0).main, "expand_kv"), nullptr);
+  Execution flash = e;
+  flash.attention = AttentionKind::kFlash2;
+  EXPECT_EQ(Find(AttentionBlock(Llama70b(), flash, 0).main, "expand_kv"), nullptr);
 }
 
 TEST(Blocks, LargestKernelFlopsBoundsEveryKernel) {
