@@ -1,7 +1,7 @@
 // FlowNetwork: flows that start, share links max-min fairly, and end.
 //
 // At every instant the rates x satisfy  sum(weight * x) <= capacity  on every
-// link and are max-min fair in x / share. Changes mark links dirty; rates are
+// link and are max-min fair in x / share. Ends mark links dirty; rates are
 // solved again once per instant, in Phase::kShare, and only for the flows that
 // a change reaches. All arithmetic is whole; a link never carries more than
 // its rate; what stays unused on a link is less than the sum of the weights of
@@ -137,6 +137,7 @@ class FlowNetwork final : public Actor {
   void Gather(std::uint32_t seed);
   void Fill();
   Level FindLowestLinks();
+  void FreezeLowestLinks(const Level& level);
   void Freeze(std::uint32_t f, ByteRate rate);
   void SetRate(Time now, std::uint32_t f);
 
@@ -158,10 +159,9 @@ class FlowNetwork final : public Actor {
   // The component being solved.
   std::vector<std::uint32_t> component_;  // its flows
   std::size_t unfrozen_ = 0;
-  std::vector<LinkId> rising_;           // its links that are not yet full
-  std::vector<LinkId> lowest_;           // those at the lowest level
-  std::vector<std::uint32_t> capped_;    // its unfrozen flows that may stop at `alone`
-  std::vector<std::uint32_t> stopping_;  // those that stop there at the lowest level
+  std::vector<LinkId> rising_;         // its links that are not yet full
+  std::vector<LinkId> lowest_;         // those at the lowest level
+  std::vector<std::uint32_t> capped_;  // its unfrozen flows that may stop at `alone`
 };
 
 }  // namespace sim

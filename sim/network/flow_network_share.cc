@@ -89,44 +89,43 @@ void FlowNetwork::Gather(std::uint32_t seed) {
 void FlowNetwork::Fill() {
   unfrozen_ = component_.size();
   while (unfrozen_ > 0) {
+    const std::size_t unfrozen = unfrozen_;
     const Level level = FindLowestLinks();
 
     // Flows that stop below that level do not wait for it: levels of links only
     // rise, so they stop where they are alone, each as if it were the next.
-    stopping_.clear();
+    // Flows that stop at it are left for the links, or for the next round.
     std::size_t kept = 0;
-    const std::size_t unfrozen = unfrozen_;
     for (const std::uint32_t f : capped_) {
       if (flows_[f].frozen == solves_) continue;
-      const auto order = lowest_.empty() ? std::strong_ordering::less : flows_[f].alone <=> level;
-      if (order < 0) {
+      if (lowest_.empty() || flows_[f].alone < level) {
         Freeze(f, flows_[f].alone_rate);
       } else {
         capped_[kept++] = f;
-        if (order == 0) stopping_.push_back(f);
       }
     }
     capped_.resize(kept);
-    if (unfrozen_ < unfrozen) continue;
 
-    // All that stops at this level stops together.
-    std::uint32_t share = 0;
-    ByteRate rate;
-    for (const LinkId l : lowest_) {
-      for (std::uint32_t m = links_[l.pos()].first; m != kNone; m = members_[m].next) {
-        const std::uint32_t f = members_[m].flow;
-        if (flows_[f].frozen == solves_) continue;
-        if (flows_[f].share != share) {
-          share = flows_[f].share;
-          rate = RateAt(level, share);
-        }
-        Freeze(f, rate);
-      }
-    }
-    for (const std::uint32_t f : stopping_) {
-      if (flows_[f].frozen != solves_) Freeze(f, flows_[f].alone_rate);
-    }
+    // All links that are full at this level stop their flows together. But if
+    // flows stopped below it, their links have more room now: look again.
+    if (unfrozen_ == unfrozen) FreezeLowestLinks(level);
     CHECK(unfrozen_ < unfrozen);
+  }
+}
+
+void FlowNetwork::FreezeLowestLinks(const Level& level) {
+  std::uint32_t share = 0;  // of `rate`; flows of equal share often follow one another
+  ByteRate rate;
+  for (const LinkId l : lowest_) {
+    for (std::uint32_t m = links_[l.pos()].first; m != kNone; m = members_[m].next) {
+      const std::uint32_t f = members_[m].flow;
+      if (flows_[f].frozen == solves_) continue;
+      if (flows_[f].share != share) {
+        share = flows_[f].share;
+        rate = RateAt(level, share);
+      }
+      Freeze(f, rate);
+    }
   }
 }
 

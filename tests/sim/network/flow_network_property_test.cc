@@ -53,6 +53,29 @@ TEST(FlowNetwork, EqualsTheFullSolveAfterEveryInstant) {
   EXPECT_GT(instants, 40'000u);
 }
 
+// Rates of a few units of 10^-3 B/s, where rounding is everything.
+TEST(FlowNetwork, EqualsTheFullSolveOnTinyRates) {
+  for (std::uint64_t run = 0; run < 2000; ++run) {
+    SCOPED_TRACE(run);
+    Random random(1, "tiny", run);
+    RandomNetwork network = MakeRandomNetwork(random);
+    // Even 24 flows of weight 2 and share 1 beside shares of 8 leave 600 / (24 * 2 * 8) > 1 to each.
+    for (ByteRate& capacity : network.capacities) {
+      capacity = ByteRate::MilliBytesPerSecond(random.Between(600, 1000));
+    }
+    for (RandomFlow& flow : network.flows) {
+      if (flow.limit > ByteRate()) flow.limit = ByteRate::MilliBytesPerSecond(random.Between(1, 400));
+      flow.bytes = Bytes(flow.bytes.count() % 100);
+      flow.start = 1'000'000 * flow.start;
+    }
+    const auto player = MakePlayer(network);
+    player->observe = [&](Time) { ExpectRatesOfTheFullSolve(*player); };
+    player->simulator.Run();
+    EXPECT_EQ(player->order.size(), network.flows.size()) << "all flows end";
+    if (HasFailure()) return;
+  }
+}
+
 // Wider than dense: many links, few uses each, so that there are several components and links that cannot
 // bind.
 TEST(FlowNetwork, EqualsTheFullSolveOnSparseNetworks) {

@@ -221,6 +221,22 @@ TEST(FlowNetwork, ALinkThatCannotBindSpreadsNoChange) {
   EXPECT_EQ(player.network.flows_solved(), 4u);  // each once, when it starts
 }
 
+// In units of 10^-3 B/s: alone, flow 0 would get 39/10 (weight 10 on link 0) and flow 1 its limit of 4.
+// Rounded down, 3 and 4, they just fit into the 7 of link 1. But link 1 fills at level 7/2, below both: 3
+// and 3.
+TEST(FlowNetwork, ALinkThatFillsByLessThanAUnitStillBinds) {
+  Player player({ByteRate::MilliBytesPerSecond(39), ByteRate::MilliBytesPerSecond(7)});
+  player.Add(0_ns, {On(0, 10), On(1)}, 1_B);
+  player.Add(0_ns, {On(1)}, 1_B, 1, ByteRate::MilliBytesPerSecond(4));
+  player.observe = [&](Time now) {
+    if (now > Time::Start()) return;
+    EXPECT_EQ(player.rate(0), ByteRate::MilliBytesPerSecond(3));
+    EXPECT_EQ(player.rate(1), ByteRate::MilliBytesPerSecond(3));
+  };
+  player.simulator.Run();
+  EXPECT_THAT(player.order, ElementsAre(0, 1));
+}
+
 // 1 GiB at 1 B/s is 34 years. The wakeup would lie beyond the clock.
 TEST(FlowNetwork, AFlowBeyondTheHorizonIsNotWoken) {
   Player player({ByteRate::BytesPerSecond(1)});
