@@ -19,6 +19,7 @@ FlowNetwork::FlowNetwork(Simulator& simulator, std::vector<ByteRate> capacities,
   dirty_.reserve(links_.size());
   rising_.reserve(links_.size());
   lowest_.reserve(links_.size());
+  heap_.reserve(links_.size());
 }
 
 void FlowNetwork::Reserve(std::size_t flows, std::size_t uses) {
