@@ -55,7 +55,7 @@ void Measure(benchmark::State& state, std::size_t links, const std::vector<std::
     state.ResumeTiming();
     restarter.Run(smallest, step);
   }
-  state.SetItemsProcessed(state.iterations() * flows);
+  state.SetItemsProcessed(state.iterations() * (flows + static_cast<std::int64_t>(uses.size())));
 }
 
 // 2,048 tensor-parallel groups of 8, each a ring over 16 links of its own.

@@ -164,8 +164,10 @@ TEST(FlowNetwork, AChainOfEmptyFlowsStaysAtItsInstant) {
 
 TEST(FlowNetwork, FlowsThatEndTogetherWakeTheirOwnersInTheOrderOfStarting) {
   Player player(std::vector<ByteRate>(5, 1_GB_per_s));
-  // Of 50, 40, ... 10 B, started so that all end at 100 ns.
-  for (int i = 0; i < 5; ++i) player.Add(Duration::Nanoseconds(50 + 10 * i), {On(4 - i)}, Bytes(50 - 10 * i));
+  // Of 50, 40, ... 10 B, started so that all end at 100 ns; the links in the other direction.
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    player.Add(Duration::Nanoseconds(50 + 10 * i), {On(4 - i)}, Bytes(50 - 10 * i));
+  }
   player.simulator.Run();
   EXPECT_THAT(player.ends, testing::Each(At(100_ns)));
   EXPECT_THAT(player.order, ElementsAre(0, 1, 2, 3, 4));
@@ -260,8 +262,8 @@ TEST(FlowNetwork, WakeupsDoNotPileUp) {
 // Starts a new flow whenever one ends, until it has started `total`. Some need no time; sizes differ.
 class Restarter final : public Actor {
  public:
-  Restarter(Simulator& simulator, FlowNetwork& network, std::vector<FlowSpec> specs)
-      : simulator_(simulator), network_(network), specs_(std::move(specs)) {}
+  Restarter(FlowNetwork& network, std::vector<FlowSpec> specs)
+      : network_(network), specs_(std::move(specs)) {}
 
   void Wake(Time, std::uint32_t token) override {
     ++ended;
@@ -272,7 +274,6 @@ class Restarter final : public Actor {
   int left = 0, ended = 0;
 
  private:
-  Simulator& simulator_;
   FlowNetwork& network_;
   std::vector<FlowSpec> specs_;
 };
@@ -291,7 +292,7 @@ TEST(FlowNetwork, AllocatesNothingAfterReserve) {
   }
   Simulator simulator;
   FlowNetwork network(simulator, std::vector<ByteRate>(kLinks, 1_GB_per_s), 1);
-  Restarter restarter(simulator, network, specs);
+  Restarter restarter(network, specs);
   simulator.Reserve(2 * kRunning);
   network.Reserve(kRunning, 3 * kRunning);
   restarter.left = 20'000;
