@@ -16,9 +16,9 @@ namespace {
 // Above it viewers need gigabytes and minutes.
 // Source: Perfetto, "Visualising large traces"; pytorch/kineto#805.
 constexpr std::int64_t kManySlices = 1'000'000;
-// An arrow has room inside its two slices from 4 ns on, also for readers that
-// round to nanoseconds.
-constexpr std::int64_t kArrowRoomPs = 4'000;
+// Shorter sends get no arrow: its ends lie a quarter of the transfer inside the
+// slices, which must stay inside for readers that round to nanoseconds.
+constexpr std::int64_t kShortestArrowPs = 100'000;
 
 std::int64_t PsOf(sim::Time t) { return t.since_start().ps(); }
 
@@ -171,7 +171,8 @@ void TraceWriter::WriteSlice(sim::Rank rank, const Slice& slice, std::int64_t le
 // the two by equal id, cat and name, and with bp "e" to the slice around them.
 void TraceWriter::WriteArrowEnd(sim::Rank rank, const Slice& slice, std::int64_t length) {
   const sim::TaskId task = slice.task;
-  if (slice.waiting || length < kArrowRoomPs || program_.kind[task.pos()] != sim::TaskKind::kSeat ||
+  const std::int64_t whole = slice.time.length().ps();
+  if (slice.waiting || whole < kShortestArrowPs || program_.kind[task.pos()] != sim::TaskKind::kSeat ||
       program_.task_class[task.pos()] != sim::TaskClass::kPipeline) {
     return;
   }
@@ -182,11 +183,9 @@ void TraceWriter::WriteArrowEnd(sim::Rank rank, const Slice& slice, std::int64_t
   const sim::CommunicationId communication(program_.amount[task.pos()]);
   const std::span<const sim::TaskId> seats = program_.seats_of(communication);
   if (seats.size() != 2 || sends(seats[0]) == sends(seats[1])) return;
-  // Both slices have this time, but each is shortened by what follows it.
-  const std::int64_t whole = slice.time.length().ps();
+  if (!shown_[program_.rank_of(seats[0]).pos()] || !shown_[program_.rank_of(seats[1]).pos()]) return;
   const std::int64_t at = whole / 4 * (sends(task) ? 1 : 3);
-  const bool both = shown_[program_.rank_of(seats[0]).pos()] && shown_[program_.rank_of(seats[1]).pos()];
-  if (!both || whole < 2 * kArrowRoomPs) return;
+  CHECK(at < length);
   WriteEvent("\"ph\":\"" + std::string(sends(task) ? "s" : "f\",\"bp\":\"e") + '"' + Where(rank) +
              ",\"ts\":" + MicrosecondText(PsOf(slice.time.from) + at) + ",\"id\":" +
              std::to_string(communication.value() + 1) + ",\"cat\":\"pipeline\",\"name\":\"send\"");

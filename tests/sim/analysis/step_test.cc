@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/program/executor.h"
 #include "sim/program/program_builder.h"
 #include "tests/sim/analysis/hand_made.h"
 
@@ -67,6 +68,29 @@ TEST(Steps, WithoutMarksAreOneStepToTheFinish) {
                TaskClass::kForward, {builder.Name("work"), -1, -1});
   const Program program = std::move(builder).Build().value();
   EXPECT_EQ(FindSteps(program, HandMade(program, {{0, 7}})).step_time(), Duration::Picoseconds(7));
+}
+
+// HB-187: a workload with nothing to run is an error, not a run of 0 cycles.
+TEST(EmptyProgram, IsRefused) {
+  const Result<Program> built = ProgramBuilder(1, {}).Build();
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.error().message, "nothing to run: the program has no tasks");
+}
+
+// HB-185: two tasks of 10 us, the second after the first, take 20 us, not 10; a
+// dependency on a task that does not exist (id 4) stops the run, it is not lost.
+TEST(Dependencies, AllCountAndNoneIsLost) {
+  ProgramBuilder builder(1, {});
+  const WorkId work = builder.AddWork({Duration::Microseconds(10), Duration::Microseconds(10)});
+  const Label label{builder.Name("work"), -1, -1};
+  const TaskId first =
+      builder.Work(builder.AddStream(Rank(0), StreamKind::kCompute), work, TaskClass::kForward, label);
+  const TaskId second =
+      builder.Work(builder.AddStream(Rank(0), StreamKind::kHost), work, TaskClass::kLoad, label);
+  builder.After(second, first);
+  EXPECT_EXIT(builder.After(second, TaskId(4)), testing::ExitedWithCode(kExitBug), "CHECK");
+  const Program program = std::move(builder).Build().value();
+  EXPECT_EQ(FindSteps(program, Simulate(program).value()).step_time(), Duration::Microseconds(20));
 }
 
 }  // namespace
