@@ -1,0 +1,39 @@
+// OutputFile: a file that is there whole or not at all.
+
+#ifndef SCENARIOS_OUTPUT_OUTPUT_FILE_H_
+#define SCENARIOS_OUTPUT_OUTPUT_FILE_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "sim/base/result.h"
+
+namespace scenarios {
+
+// What is written goes to `path`.partial-0 beside it, and gets its name when
+// Finish succeeds; without Finish it is removed. A device or pipe, such as
+// /dev/stdout, is written straight. A path that ends in ".gz" is compressed.
+class OutputFile {
+ public:
+  static sim::Result<OutputFile> Create(const std::string& path);
+  OutputFile(OutputFile&&) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+
+  // Errors are kept; Finish tells the first.
+  void Write(std::string_view text);
+  bool failed() const;
+
+  // How many bytes of text were written, before compression.
+  sim::Result<std::int64_t> Finish();
+
+ private:
+  struct State;
+  explicit OutputFile(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_OUTPUT_OUTPUT_FILE_H_
