@@ -33,6 +33,11 @@ class Executor final : public Actor {
     bool beside = false;  // the current speed
   };
 
+  struct Room {
+    std::size_t flows = 0, uses = 0;
+  };
+
+  void ReserveNetwork();
   void Settle();  // starts everything that can start now
   void Start(TaskId task);
   void StartWork(TaskId task);
@@ -95,9 +100,29 @@ Executor::Executor(const Program& program, const SimulateOptions& options)
     }
   }
   CHECK(timeline_.flow_of.size() < (std::size_t{1} << 30));
+  ReserveNetwork();
   ready_.reserve(program.stream_rank.size());
   simulator_.Reserve(4 * program.stream_rank.size() + 16);
   if (options.log_rates) network_.LogRatesTo(&timeline_.rates);
+}
+
+// Communications that run at one time have their first seats at the heads of
+// different streams, so the largest of each stream together are room enough.
+void Executor::ReserveNetwork() {
+  std::vector<Room> most(program_.stream_rank.size());
+  for (std::size_t c = 0; c < program_.communications.size(); ++c) {
+    const Communication& row = program_.communications[c];
+    const Traffic& traffic = program_.traffics[row.traffic.pos()];
+    if (row.seats == 0) continue;
+    std::size_t uses = 0;
+    for (std::uint32_t f = 0; f < traffic.flows; ++f) uses += program_.flows[traffic.first_flow + f].uses;
+    Room& room = most[program_.stream[program_.seats[row.first_seat].pos()].pos()];
+    room.flows = std::max<std::size_t>(room.flows, traffic.flows);
+    room.uses = std::max(room.uses, uses);
+  }
+  Room all;
+  for (const Room& room : most) all = {all.flows + room.flows, all.uses + room.uses};
+  network_.Reserve(all.flows, all.uses);
 }
 
 Result<Timeline> Executor::Run() {
@@ -268,7 +293,15 @@ Error Executor::DescribeDeadlock() const {
   int named = 0;
   for (std::size_t c = 0; c < program_.communications.size() && named < kMost; ++c) {
     const auto seats = program_.seats_of(CommunicationId(c));
-    if (missing_[c] == 0 || missing_[c] == seats.size()) continue;
+    if (seats.empty() || missing_[c] == seats.size()) continue;
+    if (missing_[c] == 0 && flows_left_[c] > 0) {
+      // The network never wakes for an end beyond the clock's range.
+      return Error{
+          "\"" + program_.NameOf(seats.front()) + "\" of rank " +
+          std::to_string(program_.rank_of(seats.front()).value()) +
+          " would take more than the 106 days that a simulation may last; give its links a higher rate"};
+    }
+    if (missing_[c] == 0) continue;
     std::string here, away;
     for (const TaskId seat : seats) {
       const std::string rank = std::to_string(program_.rank_of(seat).value());

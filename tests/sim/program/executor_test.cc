@@ -134,6 +134,14 @@ TEST_F(ExecutorTest, CrossedRendezvousIsADeadlockThatNamesRanksAndOperations) {
   EXPECT_THAT(result.error().message, HasSubstr("in \"beta\" rank 1 waits for rank 0 (at \"alpha\")"));
 }
 
+TEST_F(ExecutorTest, TrafficBeyondTheClocksRangeIsRefusedNotWaitedFor) {
+  Seat(Tensor(0), Move(Bytes(std::int64_t{1} << 60)));  // 1.15e18 B at 1e9 B/s: 36 years
+  const Program program = std::move(builder_).Build().value();
+  const Result<Timeline> result = Simulate(program);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("106 days"));
+}
+
 TEST_F(ExecutorTest, ACycleOfDependenciesIsRefusedAndNamed) {
   const StreamId a = Compute(0), b = Compute(1);
   const TaskId x = Work(a, 1_ns), y = Work(b, 1_ns);
