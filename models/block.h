@@ -28,23 +28,23 @@ namespace models {
 
 // How one rank executes the model.
 struct Execution {
-  std::int64_t tensor = 1;            // ranks that share each layer
-  bool sequence_parallel = false;     // norms and residuals cut along the sequence
-  std::int64_t micro_batch = 1;       // sequences
-  std::int64_t sequence_length = 1;   // tokens
+  std::int64_t tensor = 1;           // ranks that share each layer
+  bool sequence_parallel = false;    // norms and residuals cut along the sequence
+  std::int64_t micro_batch = 1;      // sequences
+  std::int64_t sequence_length = 1;  // tokens
   sim::NumberFormat format = sim::NumberFormat::kBf16;
   sim::AttentionKind attention = sim::AttentionKind::kFlash2;
   std::int64_t vocabulary_divisor = 1;  // the vocabulary is padded to a multiple of divisor * tensor
-  bool fused = true;                  // memory-bound kernels fused as in Megatron-LM / TE
+  bool fused = true;                    // memory-bound kernels fused as in Megatron-LM / TE
   bool dropout = false;
-  bool gradient_fp32 = true;          // weight gradients accumulate in FP32
+  bool gradient_fp32 = true;  // weight gradients accumulate in FP32
 };
 
 // A tensor kept from forward to backward.
 struct Activation {
   const char* name = "";
-  sim::Bytes bytes;                 // on this rank
-  bool attention_core = false;      // dropped by selective recomputation
+  sim::Bytes bytes;             // on this rank
+  bool attention_core = false;  // dropped by selective recomputation
 };
 
 struct Block {
@@ -64,6 +64,10 @@ struct Block {
   // With sequence parallelism the backward gathers the forward's input again
   // for the weight gradient, beside backward_main. Zero otherwise.
   sim::Bytes gather_again;
+  // All-reduces of `small_reduce` bytes each, one after the other at the end of
+  // main: the loss's per-token figures over a vocabulary that is cut. Zero otherwise.
+  std::int64_t small_reduces = 0;
+  sim::Bytes small_reduce;
 };
 
 }  // namespace models

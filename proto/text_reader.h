@@ -34,6 +34,7 @@ class Diagnostics {
 };
 
 class Document;
+struct Location;
 
 // A place in a document. Prints as "file:line:column: layout.tensor", or as
 // "--set 2: layout.tensor" when that option gave the value. A field that the
@@ -44,17 +45,20 @@ class Field {
   // REQUIRES: the message type has that field
   Field At(std::string_view name, int index = -1) const;
   std::string place() const;
+  // Whether the file or an override mentions it, also with a value that was refused.
+  bool given() const { return location_ != nullptr; }
 
  private:
   friend class Document;
   const Document* document_ = nullptr;
   const google::protobuf::Descriptor* type_ = nullptr;
-  const void* tree_ = nullptr;  // TextFormat::ParseInfoTree of this message
+  const Location* location_ = nullptr;  // null when the input does not mention it
   std::string path_;
-  int line_ = 0, column_ = 0;
+  int line_ = 0, column_ = 0, set_ = 0;
 };
 
-// One file that was read into a message, with the place of each field.
+// One file that was read into a message, with the place of each field. Its
+// Fields hold as long as it stays where it is.
 class Document {
  public:
   Document();
@@ -78,13 +82,15 @@ class Document {
 struct Override {
   int index = 1;
   std::string path;   // "layout.tensor", "batch.micro", "failures[1].rank"
-  std::string value;  // as in textproto; strings may go without quotes
+  std::string value;  // as in textproto; strings may go without quotes, "[1, 2]" is a whole list
 };
 
 // Reads `text` (textproto, or JSON when `file` ends in ".json") into `message`,
 // then applies `overrides`. All errors of the file are reported in one run:
 // unknown fields with the nearest known name, wrong types, repeated scalars,
-// NaN and infinities, an empty file. Returns whether there were none.
+// NaN and infinities, an empty file; what is right is in `message` all the same.
+// An override may append: index = size is a new element. A later one wins.
+// Returns whether there were no errors.
 bool Read(const std::string& file, std::string_view text, const std::vector<Override>& overrides,
           google::protobuf::Message* message, Document* document, Diagnostics* diagnostics);
 

@@ -31,6 +31,9 @@ struct Layout {
   // The rank's position along one dimension. REQUIRES: rank < ranks()
   std::int64_t Coordinate(sim::Rank rank, Dimension d) const;
 
+  // A number below ranks() / pipeline that the ranks of one pipeline share.
+  std::int64_t ColumnOf(sim::Rank rank) const;
+
   // All ranks that differ from `rank` along `d` only, in coordinate order.
   std::vector<sim::Rank> Group(sim::Rank rank, Dimension d) const;
 };

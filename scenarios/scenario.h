@@ -11,6 +11,7 @@
 
 #include "hardware/device.h"
 #include "models/block.h"
+#include "models/memory.h"
 #include "models/model.h"
 #include "scenarios/layout.h"
 #include "sim/schedule/pipeline_schedule.h"
@@ -26,7 +27,7 @@ struct Batch {
   std::int64_t micro_batches = 1;    // = global / (micro * data): what each pipeline runs a step
 };
 
-enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
+using models::Recompute;
 
 // Who holds optimizer state: every data rank all of it, or each its share
 // (ZeRO-1, Megatron-LM's distributed optimizer).
@@ -36,9 +37,9 @@ struct Training {
   sim::NumberFormat format = sim::NumberFormat::kBf16;           // weights, activations
   sim::NumberFormat gradient_format = sim::NumberFormat::kFp32;  // as reduced over data ranks
   OptimizerSharding optimizer_sharding = OptimizerSharding::kZero1;
-  bool overlap_gradient_reduce = true;    // buckets reduced beside the last micro-batch's backward
-  bool overlap_parameter_gather = true;   // ZeRO-1: gathered beside the next step's forward
-  sim::Bytes bucket;                      // gradient bytes per reduction; > 0
+  bool overlap_gradient_reduce = true;   // buckets reduced beside the last micro-batch's backward
+  bool overlap_parameter_gather = true;  // ZeRO-1: gathered beside the next step's forward
+  sim::Bytes bucket;                     // gradient bytes per reduction; > 0
   Recompute recompute = Recompute::kNone;
   sim::AttentionKind attention = sim::AttentionKind::kFlash2;
   bool dropout = false;

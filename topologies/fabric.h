@@ -22,15 +22,17 @@ enum class VertexKind : std::uint8_t { kDevice, kNvSwitch, kPcieSwitch, kHost, k
 struct Vertex {
   std::string name;  // "node3/gpu5", "rail2/leaf0", "spine7"
   VertexKind kind = VertexKind::kDevice;
+  std::uint32_t elements = 1;  // equal ones behind this vertex: spines that are sprayed over evenly
 };
 
 // What a link is for in reports: each tier has its own row.
 enum class Tier : std::uint8_t { kNvlink, kPcie, kHost, kNic, kLeafSpine, kOther };
+inline constexpr int kTierCount = 6;
 
 // One direction of one cable (or port, lane, bus).
 struct Link {
   VertexId from, to;
-  sim::ByteRate capacity;   // > 0
+  sim::ByteRate capacity;  // > 0
   sim::Duration latency;
   Tier tier = Tier::kOther;
 };
@@ -63,14 +65,17 @@ class Router {
 struct Fabric {
   std::string name;
   std::vector<Vertex> vertices;
-  std::vector<Link> links;           // LinkId is the position here
-  std::vector<VertexId> devices;     // device d's vertex
+  std::vector<Link> links;            // LinkId is the position here
+  std::vector<VertexId> devices;      // device d's vertex
   std::vector<std::uint32_t> domain;  // device d's NVLink domain (node)
-  std::vector<std::uint32_t> rail;    // device d's index within its node = its NIC's rail
+  std::vector<std::uint32_t> rail;  // device d's NIC's index within its node; its own index where it has none
   std::shared_ptr<const Router> router;
 
   std::string LinkName(sim::LinkId link) const;  // "node3/gpu5 -> node3/nvswitch"
 };
+
+// What there is, for people: elements by kind, then a line a tier.
+std::string ToText(const Fabric& fabric);
 
 }  // namespace topologies
 

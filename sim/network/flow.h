@@ -27,6 +27,7 @@ class Volume {
     const Wide whole = part / denominator, rest = part % denominator;
     return Volume(whole * kFemto + (rest * kFemto + denominator - 1) / denominator);
   }
+  friend constexpr Volume operator+(Volume a, Volume b) { return Volume(a.n_ + b.n_); }
   constexpr Wide femto_bytes() const { return n_; }
   constexpr double bytes() const { return static_cast<double>(n_) * 1e-15; }
   constexpr auto operator<=>(const Volume&) const = default;

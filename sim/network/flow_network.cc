@@ -19,6 +19,7 @@ FlowNetwork::FlowNetwork(Simulator& simulator, std::vector<ByteRate> capacities,
   dirty_.reserve(links_.size());
   rising_.reserve(links_.size());
   lowest_.reserve(links_.size());
+  heap_.reserve(links_.size());
 }
 
 void FlowNetwork::Reserve(std::size_t flows, std::size_t uses) {
@@ -26,7 +27,7 @@ void FlowNetwork::Reserve(std::size_t flows, std::size_t uses) {
   members_.reserve(uses);
   ends_.Reserve(flows);
   end_wakeups_.reserve(flows);
-  for (auto* list : {&started_, &ended_, &component_, &capped_, &stopping_}) list->reserve(flows);
+  for (auto* list : {&started_, &ended_, &component_, &capped_}) list->reserve(flows);
 }
 
 FlowId FlowNetwork::Start(const FlowSpec& spec, Actor& owner, std::uint32_t token) {
@@ -108,7 +109,6 @@ void FlowNetwork::Join(std::uint32_t f) {
 
     ++link.flows;
     link.claimed += static_cast<Wide>(use.weight) * flow.most;
-    if (link.CanBind()) MarkDirty(use.link);
   }
 }
 
@@ -131,9 +131,9 @@ void FlowNetwork::Leave(std::uint32_t f) {
   }
 }
 
-// A link whose flows a change may have reached. It is enough to look just after
-// a start and just before an end: a link that could not bind before, between
-// and after the changes of an instant has done nothing to the rates.
+// A link that a flow leaves: its other flows may get more, if it could bind just
+// before. Starts mark nothing. Flows that started are solved in any case, and
+// if they make a link bind, they lead to its other flows.
 void FlowNetwork::MarkDirty(LinkId link) {
   if (links_[link.pos()].dirty) return;
   links_[link.pos()].dirty = true;

@@ -1,7 +1,7 @@
 // FlowNetwork: flows that start, share links max-min fairly, and end.
 //
 // At every instant the rates x satisfy  sum(weight * x) <= capacity  on every
-// link and are max-min fair in x / share. Changes mark links dirty; rates are
+// link and are max-min fair in x / share. Ends mark links dirty; rates are
 // solved again once per instant, in Phase::kShare, and only for the flows that
 // a change reaches. All arithmetic is whole; a link never carries more than
 // its rate; what stays unused on a link is less than the sum of the weights of
@@ -92,6 +92,7 @@ class FlowNetwork final : public Actor {
     // If not, rates are the same without it, and changes do not spread over it;
     // flow_network.cc has the proof.
     bool CanBind() const { return flows > 1 && claimed > capacity; }
+    Level level() const { return {left, demand}; }
   };
 
   struct Flow {
@@ -122,6 +123,16 @@ class FlowNetwork final : public Actor {
     std::uint32_t next_of_flow = kNone;            // at the flow's next link; the next free place
   };
 
+  // A link and a level that it had in this solve.
+  struct LinkAtLevel {
+    Level level;
+    LinkId link;
+  };
+  static bool IsHigher(const LinkAtLevel& a, const LinkAtLevel& b) { return a.level > b.level; }
+
+  // So many rounds of filling look at all links; then they go into a heap.
+  static constexpr int kScans = 4;
+
   std::uint32_t NewFlow();
   void SetAlone(Flow& flow, ByteRate limit) const;
   void Join(std::uint32_t f);
@@ -136,7 +147,11 @@ class FlowNetwork final : public Actor {
   void ShareComponent(Time now, std::uint32_t seed);
   void Gather(std::uint32_t seed);
   void Fill();
-  Level FindLowestLinks();
+  Level ScanForLowestLinks();
+  void SortRisingLinks();
+  void PushLink(LinkId link);
+  Level PopLowestLinks();
+  void FreezeLowestLinks(const Level& level);
   void Freeze(std::uint32_t f, ByteRate rate);
   void SetRate(Time now, std::uint32_t f);
 
@@ -158,10 +173,10 @@ class FlowNetwork final : public Actor {
   // The component being solved.
   std::vector<std::uint32_t> component_;  // its flows
   std::size_t unfrozen_ = 0;
-  std::vector<LinkId> rising_;           // its links that are not yet full
-  std::vector<LinkId> lowest_;           // those at the lowest level
-  std::vector<std::uint32_t> capped_;    // its unfrozen flows that may stop at `alone`
-  std::vector<std::uint32_t> stopping_;  // those that stop there at the lowest level
+  std::vector<std::uint32_t> capped_;  // its flows that may stop at `alone` when no link is full
+  std::vector<LinkId> rising_;         // its links that are not yet full
+  std::vector<LinkId> lowest_;         // those at the lowest level
+  std::vector<LinkAtLevel> heap_;      // instead of rising_, after some rounds
 };
 
 }  // namespace sim

@@ -87,70 +87,109 @@ void FlowNetwork::Gather(std::uint32_t seed) {
 
 // Progressive filling of the component.
 void FlowNetwork::Fill() {
+  const auto stops_before = [this](std::uint32_t a, std::uint32_t b) {
+    return flows_[a].alone < flows_[b].alone;
+  };
+  if (!std::is_sorted(capped_.begin(), capped_.end(), stops_before)) {
+    std::sort(capped_.begin(), capped_.end(), stops_before);  // ties in any order: they stop at one level
+  }
+  auto capped = capped_.begin();
   unfrozen_ = component_.size();
-  while (unfrozen_ > 0) {
-    const Level level = FindLowestLinks();
+  for (int round = 0; unfrozen_ > 0; ++round) {
+    const std::size_t unfrozen = unfrozen_;
+    if (round == kScans) SortRisingLinks();
+    const Level level = round < kScans ? ScanForLowestLinks() : PopLowestLinks();
 
     // Flows that stop below that level do not wait for it: levels of links only
     // rise, so they stop where they are alone, each as if it were the next.
-    stopping_.clear();
-    std::size_t kept = 0;
-    const std::size_t unfrozen = unfrozen_;
-    for (const std::uint32_t f : capped_) {
-      if (flows_[f].frozen == solves_) continue;
-      const auto order = lowest_.empty() ? std::strong_ordering::less : flows_[f].alone <=> level;
-      if (order < 0) {
-        Freeze(f, flows_[f].alone_rate);
-      } else {
-        capped_[kept++] = f;
-        if (order == 0) stopping_.push_back(f);
-      }
+    // Flows that stop at it are left for the links, or for the next round.
+    for (; capped != capped_.end(); ++capped) {
+      if (flows_[*capped].frozen == solves_) continue;
+      if (!lowest_.empty() && flows_[*capped].alone >= level) break;
+      Freeze(*capped, flows_[*capped].alone_rate);
     }
-    capped_.resize(kept);
-    if (unfrozen_ < unfrozen) continue;
 
-    // All that stops at this level stops together.
-    std::uint32_t share = 0;
-    ByteRate rate;
-    for (const LinkId l : lowest_) {
-      for (std::uint32_t m = links_[l.pos()].first; m != kNone; m = members_[m].next) {
-        const std::uint32_t f = members_[m].flow;
-        if (flows_[f].frozen == solves_) continue;
-        if (flows_[f].share != share) {
-          share = flows_[f].share;
-          rate = RateAt(level, share);
-        }
-        Freeze(f, rate);
-      }
-    }
-    for (const std::uint32_t f : stopping_) {
-      if (flows_[f].frozen != solves_) Freeze(f, flows_[f].alone_rate);
+    // All links that are full at this level stop their flows together. But if
+    // flows stopped below it, their links have more room now: look again.
+    if (unfrozen_ == unfrozen) {
+      FreezeLowestLinks(level);
+    } else if (round >= kScans) {
+      for (const LinkId l : lowest_) PushLink(l);
     }
     CHECK(unfrozen_ < unfrozen);
   }
 }
 
+void FlowNetwork::FreezeLowestLinks(const Level& level) {
+  std::uint32_t share = 0;  // of `rate`; flows of equal share often follow one another
+  ByteRate rate;
+  for (const LinkId l : lowest_) {
+    for (std::uint32_t m = links_[l.pos()].first; m != kNone; m = members_[m].next) {
+      const std::uint32_t f = members_[m].flow;
+      if (flows_[f].frozen == solves_) continue;
+      if (flows_[f].share != share) {
+        share = flows_[f].share;
+        rate = RateAt(level, share);
+      }
+      Freeze(f, rate);
+    }
+  }
+}
+
 // Leaves the links that have unfrozen flows in rising_ and, of these, those at
 // the lowest level in lowest_. Returns that level.
-Level FlowNetwork::FindLowestLinks() {
+Level FlowNetwork::ScanForLowestLinks() {
   lowest_.clear();
-  Level level;
+  Level lowest;
   std::size_t kept = 0;
   for (const LinkId l : rising_) {
     const Link& link = links_[l.pos()];
     if (link.demand == 0) continue;
     rising_[kept++] = l;
-    const Level of_link = {link.left, link.demand};
-    const auto order = lowest_.empty() ? std::strong_ordering::less : of_link <=> level;
+    const auto order = lowest_.empty() ? std::strong_ordering::less : link.level() <=> lowest;
     if (order > 0) continue;
     if (order < 0) {
-      level = of_link;
+      lowest = link.level();
       lowest_.clear();
     }
     lowest_.push_back(l);
   }
   rising_.resize(kept);
-  return level;
+  return lowest;
+}
+
+// After a few scans the component is irregular: from here on the links wait in
+// a heap, each with a level that it had. Levels only rise, so a link whose
+// level has not changed when it comes to the top is one of the lowest.
+void FlowNetwork::SortRisingLinks() {
+  heap_.clear();
+  for (const LinkId l : rising_) PushLink(l);
+}
+
+void FlowNetwork::PushLink(LinkId l) {
+  const Link& link = links_[l.pos()];
+  if (link.demand == 0) return;
+  heap_.push_back({link.level(), l});
+  std::push_heap(heap_.begin(), heap_.end(), IsHigher);
+}
+
+// The same as ScanForLowestLinks. Takes these links from the heap.
+Level FlowNetwork::PopLowestLinks() {
+  lowest_.clear();
+  Level lowest;
+  while (!heap_.empty() && (lowest_.empty() || heap_.front().level == lowest)) {
+    const LinkAtLevel top = heap_.front();
+    std::pop_heap(heap_.begin(), heap_.end(), IsHigher);
+    heap_.pop_back();
+    const Link& link = links_[top.link.pos()];
+    if (link.left != top.level.numerator || link.demand != top.level.denominator) {
+      PushLink(top.link);  // has changed
+      continue;
+    }
+    lowest = top.level;
+    lowest_.push_back(top.link);
+  }
+  return lowest;
 }
 
 void FlowNetwork::Freeze(std::uint32_t f, ByteRate rate) {

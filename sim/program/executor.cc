@@ -10,6 +10,7 @@ namespace {
 // What a wakeup of the executor means; two bits beside a 30-bit index.
 enum class Event : std::uint32_t { kWorkEnds, kTrafficStarts, kFlowEnds };
 
+constexpr std::uint32_t kEnded = UINT32_MAX;  // in place of a count of what a task waits for
 constexpr std::uint32_t kIndexMask = (std::uint32_t{1} << 30) - 1;
 
 constexpr std::uint32_t Token(Event event, std::uint32_t index) {
@@ -26,8 +27,8 @@ class Executor final : public Actor {
   // The work that runs on a stream, if any.
   struct Running {
     TaskId task;
-    Time since;          // when `left` was true
-    Duration left;       // at the current speed
+    Time since;     // when `left` was true
+    Duration left;  // at the current speed
     Time ends;
     bool beside = false;  // the current speed
   };
@@ -43,6 +44,7 @@ class Executor final : public Actor {
   void Retime(Rank rank);
   std::string DigestOf() const;
   Error DescribeDeadlock() const;
+  TaskId FirstLeft(TaskId seat) const;
 
   const Program& program_;
   Simulator simulator_;
@@ -78,7 +80,8 @@ Executor::Executor(const Program& program, const SimulateOptions& options)
   timeline_.end.resize(program.tasks());
   timeline_.begin.resize(program.communications.size());
   for (std::size_t s = 0; s < program.stream_rank.size(); ++s) {
-    if (program.stream_kind[s] == StreamKind::kCompute) compute_stream_[program.stream_rank[s].pos()] = StreamId(s);
+    if (program.stream_kind[s] == StreamKind::kCompute)
+      compute_stream_[program.stream_rank[s].pos()] = StreamId(s);
   }
   timeline_.flow_of.reserve(CountFlows(program));
   for (std::size_t c = 0; c < program.communications.size(); ++c) {
@@ -124,7 +127,9 @@ void Executor::Wake(Time now, std::uint32_t token) {
       End(task);
       break;
     }
-    case Event::kTrafficStarts: StartTraffic(CommunicationId(index)); break;
+    case Event::kTrafficStarts:
+      StartTraffic(CommunicationId(index));
+      break;
     case Event::kFlowEnds: {
       const CommunicationId c = timeline_.flow_of[index].communication;
       if (--flows_left_[c.pos()] == 0) EndCommunication(c);
@@ -144,9 +149,15 @@ void Executor::Settle() {
 void Executor::Start(TaskId task) {
   timeline_.start[task.pos()] = now_;
   switch (program_.kind[task.pos()]) {
-    case TaskKind::kWork: StartWork(task); break;
-    case TaskKind::kSeat: Arrive(task); break;
-    case TaskKind::kMark: End(task); break;
+    case TaskKind::kWork:
+      StartWork(task);
+      break;
+    case TaskKind::kSeat:
+      Arrive(task);
+      break;
+    case TaskKind::kMark:
+      End(task);
+      break;
   }
 }
 
@@ -205,6 +216,7 @@ void Executor::EndCommunication(CommunicationId c) {
 
 void Executor::End(TaskId task) {
   timeline_.end[task.pos()] = now_;
+  waits_[task.pos()] = kEnded;
   ++ended_;
   Release(program_.next_in_stream[task.pos()]);
   for (const TaskId next : program_.successors_of(task)) Release(next);
@@ -251,21 +263,32 @@ std::string Executor::DigestOf() const {
 // left waits in a rendezvous that cannot happen.
 Error Executor::DescribeDeadlock() const {
   constexpr int kMost = 6;
-  std::string text = "deadlock after " + std::to_string(ended_) + " of " + std::to_string(program_.tasks()) + " tasks";
+  std::string text = "deadlock: " + std::to_string(ended_) + " of " + std::to_string(program_.tasks()) +
+                     " tasks ended, the others wait for each other";
   int named = 0;
   for (std::size_t c = 0; c < program_.communications.size() && named < kMost; ++c) {
     const auto seats = program_.seats_of(CommunicationId(c));
     if (missing_[c] == 0 || missing_[c] == seats.size()) continue;
     std::string here, away;
     for (const TaskId seat : seats) {
-      const bool arrived = waits_[seat.pos()] == 0;
-      std::string& list = arrived ? here : away;
-      list += (list.empty() ? "" : ", ") + std::to_string(program_.rank_of(seat).value());
+      const std::string rank = std::to_string(program_.rank_of(seat).value());
+      if (waits_[seat.pos()] == 0) {
+        here += (here.empty() ? "" : ", ") + rank;
+      } else {
+        away += (away.empty() ? "" : ", ") + rank + " (at \"" + program_.NameOf(FirstLeft(seat)) + "\")";
+      }
     }
-    text += "; in " + program_.NameOf(seats.front()) + " rank " + here + " waits for rank " + away;
+    text += "; in \"" + program_.NameOf(seats.front()) + "\" rank " + here + " waits for rank " + away;
     ++named;
   }
   return Error{text};
+}
+
+// The first task of the seat's stream that has not ended.
+TaskId Executor::FirstLeft(TaskId seat) const {
+  TaskId task = program_.stream_head[program_.stream[seat.pos()].pos()];
+  while (waits_[task.pos()] == kEnded) task = program_.next_in_stream[task.pos()];
+  return task;
 }
 
 }  // namespace

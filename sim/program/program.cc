@@ -4,36 +4,60 @@ namespace sim {
 
 const char* ToText(StreamKind kind) {
   switch (kind) {
-    case StreamKind::kCompute: return "compute";
-    case StreamKind::kTensor: return "tensor";
-    case StreamKind::kExpert: return "expert";
-    case StreamKind::kData: return "data";
-    case StreamKind::kToNext: return "to next";
-    case StreamKind::kFromNext: return "from next";
-    case StreamKind::kToPrevious: return "to previous";
-    case StreamKind::kFromPrevious: return "from previous";
-    case StreamKind::kCopyOut: return "copy out";
-    case StreamKind::kCopyIn: return "copy in";
-    case StreamKind::kHost: return "host";
+    case StreamKind::kCompute:
+      return "compute";
+    case StreamKind::kTensor:
+      return "tensor";
+    case StreamKind::kExpert:
+      return "expert";
+    case StreamKind::kData:
+      return "data";
+    case StreamKind::kToNext:
+      return "to next";
+    case StreamKind::kFromNext:
+      return "from next";
+    case StreamKind::kToPrevious:
+      return "to previous";
+    case StreamKind::kFromPrevious:
+      return "from previous";
+    case StreamKind::kCopyOut:
+      return "copy out";
+    case StreamKind::kCopyIn:
+      return "copy in";
+    case StreamKind::kHost:
+      return "host";
   }
   return "?";
 }
 
 const char* ToText(TaskClass task_class) {
   switch (task_class) {
-    case TaskClass::kForward: return "forward";
-    case TaskClass::kBackward: return "backward";
-    case TaskClass::kRecompute: return "recomputation";
-    case TaskClass::kOptimizer: return "optimizer";
-    case TaskClass::kTensor: return "tensor";
-    case TaskClass::kExpert: return "expert";
-    case TaskClass::kPipeline: return "pipeline";
-    case TaskClass::kData: return "data";
-    case TaskClass::kEmbedding: return "embedding";
-    case TaskClass::kNorm: return "gradient norm";
-    case TaskClass::kCheckpoint: return "checkpoint";
-    case TaskClass::kLoad: return "loading";
-    case TaskClass::kStepEnd: return "step end";
+    case TaskClass::kForward:
+      return "forward";
+    case TaskClass::kBackward:
+      return "backward";
+    case TaskClass::kRecompute:
+      return "recomputation";
+    case TaskClass::kOptimizer:
+      return "optimizer";
+    case TaskClass::kTensor:
+      return "tensor";
+    case TaskClass::kExpert:
+      return "expert";
+    case TaskClass::kPipeline:
+      return "pipeline";
+    case TaskClass::kData:
+      return "data";
+    case TaskClass::kEmbedding:
+      return "embedding";
+    case TaskClass::kNorm:
+      return "gradient norm";
+    case TaskClass::kCheckpoint:
+      return "checkpoint";
+    case TaskClass::kLoad:
+      return "loading";
+    case TaskClass::kStepEnd:
+      return "step end";
   }
   return "?";
 }
@@ -54,13 +78,15 @@ namespace {
 std::string AmountText(const Program& p, TaskId task) {
   const std::uint32_t amount = p.amount[task.pos()];
   switch (p.kind[task.pos()]) {
-    case TaskKind::kWork: return std::to_string(p.works[amount].alone.ps()) + " ps";
+    case TaskKind::kWork:
+      return std::to_string(p.works[amount].alone.ps()) + " ps";
     case TaskKind::kSeat: {
       const Traffic& traffic = p.traffics[p.communications[amount].traffic.pos()];
       return "#" + std::to_string(amount) + " " + p.names[traffic.name] + " " +
              std::to_string(traffic.size.count()) + " B";
     }
-    case TaskKind::kMark: return "mark";
+    case TaskKind::kMark:
+      return "mark";
   }
   return "?";
 }

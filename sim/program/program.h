@@ -24,7 +24,17 @@ using TrafficId = Index<struct TrafficTag>;
 using CommunicationId = Index<struct CommunicationTag>;
 
 enum class StreamKind : std::uint8_t {
-  kCompute, kTensor, kExpert, kData, kToNext, kFromNext, kToPrevious, kFromPrevious, kCopyOut, kCopyIn, kHost,
+  kCompute,
+  kTensor,
+  kExpert,
+  kData,
+  kToNext,
+  kFromNext,
+  kToPrevious,
+  kFromPrevious,
+  kCopyOut,
+  kCopyIn,
+  kHost,
 };
 const char* ToText(StreamKind kind);  // "compute", "tensor", ...
 
@@ -32,9 +42,18 @@ enum class TaskKind : std::uint8_t { kWork, kSeat, kMark };
 
 // What a task is for; reports add up time by it.
 enum class TaskClass : std::uint8_t {
-  kForward, kBackward, kRecompute, kOptimizer,           // work
-  kTensor, kExpert, kPipeline, kData, kEmbedding, kNorm, // communication
-  kCheckpoint, kLoad,
+  kForward,
+  kBackward,
+  kRecompute,
+  kOptimizer,  // work
+  kTensor,
+  kExpert,
+  kPipeline,
+  kData,
+  kEmbedding,
+  kNorm,  // communication
+  kCheckpoint,
+  kLoad,
   kStepEnd,  // the mark that ends one step of one rank
 };
 inline constexpr int kTaskClasses = 13;
@@ -55,6 +74,9 @@ struct WorkTimes {
   Duration alone;
   Duration beside_communication;
   auto operator<=>(const WorkTimes&) const = default;
+  friend WorkTimes operator+(WorkTimes a, WorkTimes b) {
+    return {a.alone + b.alone, a.beside_communication + b.beside_communication};
+  }
 };
 
 // One coupled flow of a communication.
@@ -62,7 +84,7 @@ struct TrafficFlow {
   Volume volume;
   std::uint32_t first_use = 0, uses = 0;  // Program::uses
   std::uint32_t share = 1;
-  ByteRate limit;  // zero = none
+  ByteRate limit = {};  // zero = none
 };
 
 // What a communication moves: a latency, then flows side by side.
@@ -91,10 +113,10 @@ struct Program {
   std::vector<TaskClass> task_class;
   std::vector<Label> label;
   std::vector<StreamId> stream;
-  std::vector<std::uint32_t> amount;          // WorkId or CommunicationId
+  std::vector<std::uint32_t> amount;  // WorkId or CommunicationId
   std::vector<TaskId> next_in_stream;
-  std::vector<std::uint32_t> waits_for;       // how many tasks must end first, the one ahead included
-  std::vector<std::uint32_t> first_successor; // CSR, one more entry than tasks
+  std::vector<std::uint32_t> waits_for;        // how many tasks must end first, the one ahead included
+  std::vector<std::uint32_t> first_successor;  // CSR, one more entry than tasks
   std::vector<TaskId> successor;
 
   std::vector<WorkTimes> works;

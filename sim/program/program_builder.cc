@@ -69,7 +69,8 @@ TaskId ProgramBuilder::Work(StreamId stream, WorkId work, TaskClass task_class, 
   return Add(stream, TaskKind::kWork, work.value(), task_class, label);
 }
 
-TaskId ProgramBuilder::Seat(StreamId stream, CommunicationId communication, TaskClass task_class, Label label) {
+TaskId ProgramBuilder::Seat(StreamId stream, CommunicationId communication, TaskClass task_class,
+                            Label label) {
   CHECK(communication.pos() < program_.communications.size());
   ++program_.communications[communication.pos()].seats;
   return Add(stream, TaskKind::kSeat, communication.value(), task_class, label);
@@ -191,8 +192,8 @@ std::optional<Error> ProgramBuilder::FindCycle() const {
   const std::size_t first = at;
   int named = 0;
   do {
-    text += (named == 0 ? " rank " : " <- rank ") + std::to_string(program_.rank_of(TaskId(at)).value()) + " " +
-            program_.NameOf(TaskId(at));
+    text += (named == 0 ? " rank " : " <- rank ") + std::to_string(program_.rank_of(TaskId(at)).value()) +
+            " " + program_.NameOf(TaskId(at));
     at = blocker[at].pos();
   } while (at != first && ++named < 8);
   return Error{text};

@@ -19,19 +19,19 @@ namespace sim {
 // One flow of a traffic as the builder takes it: weights count in units of
 // 1 / weight_denominator bytes of link per byte of progress.
 struct FlowDescription {
-  Volume volume;
-  std::vector<Use> uses;  // each link once
+  Volume volume = {};
+  std::vector<Use> uses = {};  // each link once
   std::uint32_t weight_denominator = 1;
   std::uint32_t share = 1;
-  ByteRate limit;
+  ByteRate limit = {};
 };
 
 struct TrafficDescription {
-  std::string name;
-  Bytes size;
-  Duration latency;
+  std::string name = {};
+  Bytes size = {};
+  Duration latency = {};
   bool holds_sms = true;
-  std::vector<FlowDescription> flows;
+  std::vector<FlowDescription> flows = {};
 };
 
 class ProgramBuilder {
@@ -54,6 +54,7 @@ class ProgramBuilder {
   void After(TaskId task, TaskId earlier);
 
   std::size_t tasks() const { return program_.kind.size(); }
+  StreamKind kind_of(StreamId stream) const { return program_.stream_kind[stream.pos()]; }
 
   // Fails when tasks wait for each other in a cycle (named), when there is no
   // task at all, or when the weights have no common denominator below 2^32.

@@ -1,0 +1,186 @@
+// Device: one kind of GPU and the node it usually lives in, as plain values:
+// what the data sheet says, and what kernels and links achieve of it.
+//
+// Rates are dense (without sparsity) and one direction. Every figure was read
+// from a file that gives its unit in the key and its source beside it; see
+// `figures`. A Device that exists is legal: all rates are above zero.
+
+#ifndef HARDWARE_DEVICE_H_
+#define HARDWARE_DEVICE_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/base/kernel.h"
+#include "sim/base/node_shape.h"
+#include "sim/base/units.h"
+
+namespace hardware {
+
+inline constexpr std::size_t kNumberFormats = 5;  // sim::NumberFormat
+inline constexpr std::size_t kMemoryClasses = 4;  // sim::MemoryClass
+
+// How well a figure is known.
+enum class Basis : std::uint8_t {
+  kMeasured,   // on this device
+  kPublished,  // a data sheet or a paper
+  kDerived,    // from measured or published figures, by the rule that the source states
+  kAssumed,    // nobody published it; the source says why this value
+};
+
+const char* ToText(Basis basis);  // "measured", ...
+
+// One group of figures as the file has it, for lists of what a result leans on.
+struct Figure {
+  std::string key;    // "memory", "gemm[0] BF16", "node.nvlink"
+  std::string value;  // "bandwidth_gb_per_s: 3350 capacity_gib: 80"
+  Basis basis = Basis::kAssumed;
+  std::string source;  // title, url, note
+};
+
+// Matrix products in one number format.
+enum class GemmModelKind : std::uint8_t {
+  kNone,      // the device has no units for this format
+  kTiles,     // tiles, waves, split-K; see tile_model.h
+  kRoofline,  // the larger of compute and memory time, each at a fixed efficiency
+};
+
+struct GemmModel {
+  GemmModelKind kind = GemmModelKind::kNone;
+  // The peak that `efficiency` is a part of: the one the model was fitted with,
+  // which can differ from the data sheet's in the last digit.
+  double peak_flops_per_s = 0;
+  double efficiency = 0;        // of the peak, best tile
+  double relative_128x128 = 1;  // efficiency of smaller tiles, relative to 256x128
+  double relative_128x64 = 1;   // also 64x128, 256x64, 64x256
+  double relative_64x64 = 1;
+  double prologue_k = 0;         // start and end of a tile, as so much more of k
+  double fixed_s = 0;            // start of the kernel
+  double memory_efficiency = 0;  // of the memory's rate
+  double memory_fixed_s = 0;     // latency of the first bytes
+  double split_fixed_s = 0;      // a second kernel adds the parts of a split k
+  double norm = 1;               // how compute and memory time combine: PowerMean's p
+  double l2_ratio = 1;           // memory rate, times this, while all bytes fit in L2
+};
+
+// One implementation of fused attention, for heads up to `head_dim`.
+struct AttentionModel {
+  sim::AttentionKind implementation = sim::AttentionKind::kFlash2;
+  std::int64_t head_dim = 0;
+  // Rates that long sequences approach; FLOPs are 4 per query, visible key and
+  // head dimension forward, and 2.5 times that backward. Causal masks cost
+  // some of the rate, beside halving the work.
+  struct Pass {
+    double causal_flops_per_s = 0;
+    double full_flops_per_s = 0;
+    double overhead_tokens = 0;  // start and end of a block of queries, as so many more keys
+  };
+  Pass forward, backward;
+  double fixed_s = 0;
+};
+
+// Kernels bound by the bytes they move.
+struct MemoryBoundModel {
+  std::array<double, kMemoryClasses> efficiency{};  // of the memory's rate, by sim::MemoryClass
+  double fixed_s = 0;                               // added to every kernel
+};
+
+// What NCCL's kernels take from compute kernels that run beside them.
+struct Interference {
+  std::int32_t communication_sms = 0;     // one SM a channel
+  double communication_memory_share = 0;  // of the memory's rate, 0 ... 1
+};
+
+enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };
+inline constexpr std::size_t kProtocols = 3;
+
+// How long a step of a collective takes when it has nothing to carry, under
+// one of NCCL's protocols, and how many bytes cross a wire for a byte of data.
+// The lowering uses the fastest one.
+// Source: NCCL 2.30, src/graph/tuning.cc: baseLatencies, hwLatencies (ring).
+struct CollectiveTiming {
+  Protocol protocol = Protocol::kSimple;
+  sim::Duration base;                    // once
+  sim::Duration step_inside;             // a step over NVLink
+  sim::Duration step_inside_multi_node;  // the same in a ring that leaves the node
+  sim::Duration step_between;            // a step over the network
+  std::int32_t wire_numerator = 1;       // LL 2/1, LL128 16/15, Simple 1/1
+  std::int32_t wire_denominator = 1;
+  // The protocol's own fastest rate inside one node, all channels together;
+  // zero = none but the wire's.
+  sim::ByteRate limit_inside;
+};
+
+// A pipe: what the wire carries, and what copies and collectives achieve.
+struct LinkRate {
+  sim::ByteRate wire;
+  sim::ByteRate achieved;  // <= wire; this one is in Device::node
+};
+
+// The CPU side of the node.
+struct Host {
+  double kernel_launch_s = 0;    // CPU time to launch one kernel
+  double eager_operation_s = 0;  // CPU time of one framework operation that launches it
+  sim::Bytes memory;             // DRAM of a node
+  sim::ByteRate disk_read;       // local NVMe of a node, all drives together
+  sim::ByteRate disk_write;
+};
+
+struct Device {
+  std::string name;
+  std::vector<std::string> aliases;  // other exact names
+  std::string file;                  // where it was read from
+  std::string architecture;          // "Hopper"
+  std::int32_t capability = 0;       // CUDA compute capability, major * 10 + minor
+  std::int32_t sms = 0;              // streaming multiprocessors
+  double boost_clock_hz = 0;
+  sim::Bytes l2;
+  double tdp_watts = 0;
+
+  sim::Bytes memory;         // on the label
+  sim::Bytes usable_memory;  // what a process can allocate, context included
+  sim::ByteRate memory_rate;
+
+  std::array<double, kNumberFormats> peak_flops_per_s{};  // data sheet, by sim::NumberFormat; 0 = none
+  std::array<GemmModel, kNumberFormats> gemm{};
+  std::vector<AttentionModel> attention;
+  MemoryBoundModel memory_bound;
+  double minimum_kernel_s = 0;
+  // Large products of random numbers draw more power than those of a constant,
+  // and run slower: multiply GEMM efficiency by this when training.
+  double random_data_derate = 1;
+  Interference interference;
+  std::array<CollectiveTiming, kProtocols> collective_timing{};  // by Protocol
+
+  sim::NodeShape node;  // achieved rates
+  LinkRate nvlink, pcie, nic, host_memory;
+  Host host;
+
+  std::vector<Figure> figures;  // in the order of the file
+};
+
+// Data-sheet peak. REQUIRES: SupportsFormat(device, format)
+double PeakFlopsPerSecond(const Device& device, sim::NumberFormat format);
+
+// Whether matrix products in this format run on the device's matrix units (or
+// at all): BF16 and TF32 need capability 80, FP8 needs 89, and the file a peak.
+bool SupportsFormat(const Device& device, sim::NumberFormat format);
+
+// Why not, with a way out: "BF16 needs compute capability 8.0 or more, and
+// "v100_sxm" has 7.0; use FP16". Empty where SupportsFormat.
+std::string WhyNotFormat(const Device& device, sim::NumberFormat format);
+
+// Whether the device has this implementation of attention. UNFUSED always is.
+bool SupportsAttention(const Device& device, sim::AttentionKind implementation);
+
+// The implementations that it has, UNFUSED first; for messages.
+std::vector<sim::AttentionKind> AttentionKinds(const Device& device);
+
+const char* ToText(sim::NumberFormat format);  // "BF16"
+const char* ToText(sim::AttentionKind kind);   // "FLASH2"
+
+}  // namespace hardware
+
+#endif  // HARDWARE_DEVICE_H_

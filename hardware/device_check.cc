@@ -1,0 +1,313 @@
+// CheckDevice: first every field by itself, by one table of ranges, then the
+// fields against each other.
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+#include "hardware/device_message.h"
+#include "proto/hardware.pb.h"
+
+namespace hardware {
+
+namespace {
+
+namespace pb = google::protobuf;
+using orrery::config::Hardware;
+
+struct Range {
+  const char* field;  // "Message.field"
+  double low;
+  bool low_allowed;
+  double high;
+};
+
+// Ten times beyond today's largest machines or so: wider than any real device,
+// and narrow enough to catch a wrong unit.
+constexpr Range kRanges[] = {
+    {"Hardware.capability", 10, true, 999},
+    {"Hardware.sms", 1, true, 4096},
+    {"Hardware.boost_clock_mhz", 0, false, 20'000},
+    {"Hardware.l2_mib", 0, false, 65'536},
+    {"Hardware.tdp_watts", 0, false, 100'000},
+    {"Memory.capacity_gib", 0, false, 65'536},
+    {"Memory.usable_gib", 0, false, 65'536},
+    {"Memory.bandwidth_gb_per_s", 0, false, 1e6},
+    {"Peak.tflops", 0, false, 1e6},
+    {"TileModel.peak_tflops", 0, false, 1e6},
+    {"TileModel.efficiency", 0, false, 1},
+    {"TileModel.relative_128x128", 0, false, 2},
+    {"TileModel.relative_128x64", 0, false, 2},
+    {"TileModel.relative_64x64", 0, false, 2},
+    {"TileModel.prologue_k", 0, true, 1e5},
+    {"TileModel.fixed_us", 0, true, 1000},
+    {"TileModel.memory_efficiency", 0, false, 1},
+    {"TileModel.memory_fixed_us", 0, true, 1000},
+    {"TileModel.split_fixed_us", 0, true, 1000},
+    {"TileModel.norm", 1, true, 100},
+    {"TileModel.l2_ratio", 1, true, 10},
+    {"Roofline.efficiency", 0, false, 1},
+    {"Roofline.memory_efficiency", 0, false, 1},
+    {"Roofline.fixed_us", 0, true, 1000},
+    {"Attention.head_dim", 1, true, 4096},
+    {"Attention.fixed_us", 0, true, 1000},
+    {"AttentionPass.causal_tflops", 0, false, 1e6},
+    {"AttentionPass.full_tflops", 0, false, 1e6},
+    {"AttentionPass.overhead_tokens", 0, true, 1e5},
+    {"MemoryBound.elementwise_efficiency", 0, false, 1},
+    {"MemoryBound.norm_efficiency", 0, false, 1},
+    {"MemoryBound.gather_efficiency", 0, false, 1},
+    {"MemoryBound.optimizer_efficiency", 0, false, 1},
+    {"MemoryBound.fixed_us", 0, true, 1000},
+    {"Kernel.minimum_us", 0, false, 1000},
+    {"Kernel.random_data_derate", 0, false, 1},
+    {"Interference.communication_sms", 0, true, 4095},
+    {"Interference.communication_memory_share", 0, true, 0.99},
+    {"Collective.base_us", 0, true, 1e5},
+    {"Collective.step_inside_us", 0, true, 1e5},
+    {"Collective.step_inside_multi_node_us", 0, true, 1e5},
+    {"Collective.step_between_us", 0, true, 1e5},
+    {"Collective.wire_numerator", 1, true, 65'536},
+    {"Collective.wire_denominator", 1, true, 65'536},
+    {"Collective.limit_inside_gb_per_s", 0, false, 1e6},
+    {"Pipe.bandwidth_gb_per_s_each_way", 0, false, 1e6},
+    {"Pipe.achieved_gb_per_s_each_way", 0, false, 1e6},
+    {"Pipe.latency_ns", 0, true, 1e9},
+    {"HostMemory.capacity_gib", 0, false, 1e6},
+    {"HostMemory.bandwidth_gb_per_s", 0, false, 1e6},
+    {"HostMemory.achieved_gb_per_s", 0, false, 1e6},
+    {"Disk.read_gb_per_s", 0, false, 1e6},
+    {"Disk.write_gb_per_s", 0, false, 1e6},
+    {"Launch.kernel_us", 0, true, 1e5},
+    {"Launch.eager_operation_us", 0, true, 1e5},
+    {"Node.devices", 1, true, 1024},
+    {"Node.nics", 0, true, 1024},
+};
+
+// Fields that a file may leave out; nothing else.
+constexpr std::array kOptional = {
+    "Hardware.aliases", "Gemm.tiles", "Gemm.roofline", "Collective.limit_inside_gb_per_s",
+    "Node.nvlink",      "Node.nic",   "Source.url",    "Source.note",
+    "Source.date"};
+
+std::string KeyOf(const pb::FieldDescriptor& field) {
+  return field.containing_type()->name() + "." + field.name();
+}
+
+bool IsOptional(const pb::FieldDescriptor& field) {
+  for (const char* key : kOptional) {
+    if (KeyOf(field) == key) return true;
+  }
+  return false;
+}
+
+std::string Number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+class FieldChecker {
+ public:
+  explicit FieldChecker(proto::Diagnostics* diagnostics) : diagnostics_(diagnostics) {}
+
+  void Check(const pb::Message& message, const proto::Field& place) {
+    const pb::Descriptor& type = *message.GetDescriptor();
+    for (int i = 0; i < type.field_count(); ++i) {
+      const pb::FieldDescriptor& field = *type.field(i);
+      if (field.is_repeated()) {
+        CheckRepeated(message, field, place);
+      } else if (!message.GetReflection()->HasField(message, &field)) {
+        if (!IsOptional(field)) diagnostics_->Error(place.At(field.name()).place(), "missing");
+      } else if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE) {
+        Check(message.GetReflection()->GetMessage(message, &field), place.At(field.name()));
+      } else {
+        CheckScalar(message, field, place.At(field.name()));
+      }
+    }
+  }
+
+ private:
+  void CheckRepeated(const pb::Message& message, const pb::FieldDescriptor& field,
+                     const proto::Field& place) {
+    const pb::Reflection& reflection = *message.GetReflection();
+    const int size = reflection.FieldSize(message, &field);
+    if (size == 0 && !IsOptional(field)) {
+      diagnostics_->Error(place.At(field.name()).place(), "missing; at least one is wanted");
+    }
+    for (int i = 0; i < size; ++i) {
+      const proto::Field element = place.At(field.name(), i);
+      if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE) {
+        Check(reflection.GetRepeatedMessage(message, &field, i), element);
+      } else if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_ENUM) {
+        CheckEnum(*reflection.GetRepeatedEnum(message, &field, i), element);
+      } else if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING) {
+        CheckText(reflection.GetRepeatedString(message, &field, i), element);
+      }
+    }
+  }
+
+  void CheckScalar(const pb::Message& message, const pb::FieldDescriptor& field, const proto::Field& place) {
+    const pb::Reflection& reflection = *message.GetReflection();
+    switch (field.cpp_type()) {
+      case pb::FieldDescriptor::CPPTYPE_DOUBLE:
+        CheckNumber(reflection.GetDouble(message, &field), field, place);
+        break;
+      case pb::FieldDescriptor::CPPTYPE_INT32:
+        CheckNumber(reflection.GetInt32(message, &field), field, place);
+        break;
+      case pb::FieldDescriptor::CPPTYPE_ENUM:
+        CheckEnum(*reflection.GetEnum(message, &field), place);
+        break;
+      case pb::FieldDescriptor::CPPTYPE_STRING:
+        CheckText(reflection.GetString(message, &field), place);
+        break;
+      default:
+        CHECK(false);  // hardware.proto has no other types
+    }
+  }
+
+  void CheckNumber(double value, const pb::FieldDescriptor& field, const proto::Field& place) {
+    const Range* range = nullptr;
+    for (const Range& candidate : kRanges) {
+      if (KeyOf(field) == candidate.field) range = &candidate;
+    }
+    CHECK(range != nullptr);  // every number has a row above
+    const bool above = range->low_allowed ? value >= range->low : value > range->low;
+    if (above && value <= range->high) return;  // false for NaN
+    diagnostics_->Error(place.place(), Number(value) + " is out of range; wanted " +
+                                           (range->low_allowed ? "from " : "more than ") +
+                                           Number(range->low) + " to " + Number(range->high));
+  }
+
+  void CheckEnum(const pb::EnumValueDescriptor& value, const proto::Field& place) {
+    if (value.number() != 0) return;
+    std::string wanted;
+    for (int i = 1; i < value.type()->value_count(); ++i) {
+      wanted += (i == 1 ? "" : ", ") + value.type()->value(i)->name();
+    }
+    diagnostics_->Error(place.place(), value.name() + " is not a choice; wanted one of " + wanted);
+  }
+
+  void CheckText(const std::string& text, const proto::Field& place) {
+    if (text.empty()) diagnostics_->Error(place.place(), "empty; wanted a text");
+  }
+
+  proto::Diagnostics* diagnostics_;
+};
+
+void CheckAtMost(double part, double whole, const char* part_name, const char* whole_name,
+                 const proto::Field& place, proto::Diagnostics* diagnostics) {
+  if (part <= whole) return;
+  diagnostics->Error(place.At(part_name).place(),
+                     Number(part) + " is more than " + whole_name + ", " + Number(whole));
+}
+
+// Every peak has one GEMM model and the other way round.
+void CheckFormats(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
+  std::set<int> peaks, modelled;
+  for (int i = 0; i < message.peaks_size(); ++i) {
+    const proto::Field place = root.At("peaks", i).At("format");
+    if (!peaks.insert(message.peaks(i).format()).second) {
+      diagnostics->Error(place.place(), Hardware::Format_Name(message.peaks(i).format()) + " has two peaks");
+    }
+  }
+  for (int i = 0; i < message.gemm_size(); ++i) {
+    const Hardware::Gemm& gemm = message.gemm(i);
+    const proto::Field place = root.At("gemm", i);
+    if (gemm.has_tiles() == gemm.has_roofline()) {
+      diagnostics->Error(place.place(), gemm.has_tiles()
+                                            ? "has both tiles and roofline; wanted one of them"
+                                            : "has neither tiles nor roofline; wanted one of them");
+    }
+    for (int j = 0; j < gemm.formats_size(); ++j) {
+      const std::string name = Hardware::Format_Name(gemm.formats(j));
+      if (!modelled.insert(gemm.formats(j)).second) {
+        diagnostics->Error(place.At("formats", j).place(), name + " has two models");
+      }
+      if (peaks.count(gemm.formats(j)) == 0) {
+        diagnostics->Error(place.At("formats", j).place(), name + " has a model and no peak");
+      }
+    }
+  }
+  for (int i = 0; i < message.peaks_size(); ++i) {
+    if (modelled.count(message.peaks(i).format()) > 0) continue;
+    diagnostics->Error(root.At("peaks", i).place(),
+                       Hardware::Format_Name(message.peaks(i).format()) + " has a peak and no gemm model");
+  }
+}
+
+void CheckProtocols(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
+  std::set<int> seen;
+  for (int i = 0; i < message.collectives_size(); ++i) {
+    const Hardware::Collective& timing = message.collectives(i);
+    const proto::Field place = root.At("collectives", i);
+    if (!seen.insert(timing.protocol()).second) {
+      diagnostics->Error(place.At("protocol").place(),
+                         Hardware::Protocol_Name(timing.protocol()) + " is given twice");
+    }
+    if (timing.wire_numerator() < timing.wire_denominator()) {
+      diagnostics->Error(place.At("wire_numerator").place(), "fewer bytes on the wire than of data");
+    }
+  }
+  if (seen.size() != kProtocols) {
+    diagnostics->Error(root.At("collectives").place(), "wanted LL, LL128 and SIMPLE, once each");
+  }
+}
+
+void CheckAttention(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
+  std::set<std::pair<int, int>> seen;
+  for (int i = 0; i < message.attention_size(); ++i) {
+    const Hardware::Attention& attention = message.attention(i);
+    for (int j = 0; j < attention.implementations_size(); ++j) {
+      if (seen.insert({attention.implementations(j), attention.head_dim()}).second) continue;
+      diagnostics->Error(root.At("attention", i).At("implementations", j).place(),
+                         Hardware::Implementation_Name(attention.implementations(j)) +
+                             " is given twice for head dimension " + std::to_string(attention.head_dim()));
+    }
+  }
+}
+
+void CheckNode(const Hardware::Node& node, const proto::Field& place, proto::Diagnostics* diagnostics) {
+  const auto check_pipe = [&](const Hardware::Pipe& pipe, const char* name) {
+    CheckAtMost(pipe.achieved_gb_per_s_each_way(), pipe.bandwidth_gb_per_s_each_way(),
+                "achieved_gb_per_s_each_way", "bandwidth_gb_per_s_each_way", place.At(name), diagnostics);
+  };
+  if (node.has_nvlink()) check_pipe(node.nvlink(), "nvlink");
+  if (node.has_pcie()) check_pipe(node.pcie(), "pcie");
+  if (node.has_nic()) check_pipe(node.nic(), "nic");
+  if (node.nics() > 0 && !node.has_nic()) {
+    diagnostics->Error(place.At("nic").place(),
+                       "missing; wanted because nics is " + std::to_string(node.nics()));
+  }
+  if (node.has_host_memory()) {
+    CheckAtMost(node.host_memory().achieved_gb_per_s(), node.host_memory().bandwidth_gb_per_s(),
+                "achieved_gb_per_s", "bandwidth_gb_per_s", place.At("host_memory"), diagnostics);
+  }
+}
+
+}  // namespace
+
+bool CheckDevice(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
+  const std::size_t before = diagnostics->errors().size();
+  FieldChecker(diagnostics).Check(message, root);
+  CheckFormats(message, root, diagnostics);
+  CheckProtocols(message, root, diagnostics);
+  CheckAttention(message, root, diagnostics);
+  if (message.has_memory()) {
+    CheckAtMost(message.memory().usable_gib(), message.memory().capacity_gib(), "usable_gib", "capacity_gib",
+                root.At("memory"), diagnostics);
+  }
+  if (message.has_interference() && message.has_sms()) {
+    CheckAtMost(message.interference().communication_sms(), message.sms() - 1, "communication_sms", "sms - 1",
+                root.At("interference"), diagnostics);
+  }
+  if (message.has_node()) CheckNode(message.node(), root.At("node"), diagnostics);
+  return diagnostics->errors().size() == before;
+}
+
+}  // namespace hardware

@@ -1,0 +1,260 @@
+// ConvertDevice and ListFigures: from units in keys to units in types.
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <memory>
+
+#include "hardware/device_message.h"
+#include "proto/hardware.pb.h"
+#include "sim/base/check.h"
+
+namespace hardware {
+
+namespace {
+
+namespace pb = google::protobuf;
+using orrery::config::Hardware;
+
+constexpr double kTera = 1e12, kMicro = 1e-6;
+
+sim::Bytes Gib(double gib) { return sim::Bytes(static_cast<std::int64_t>(gib * (1 << 30))); }
+sim::Bytes Mib(double mib) { return sim::Bytes(static_cast<std::int64_t>(mib * (1 << 20))); }
+sim::ByteRate Gb(double gb_per_s) { return sim::ByteRate::GigabytesPerSecond(gb_per_s); }
+sim::Duration Us(double us) { return sim::Duration::FromSeconds(us * kMicro); }
+sim::Duration Ns(double ns) { return sim::Duration::FromSeconds(ns * 1e-9); }
+
+std::size_t PositionOf(Hardware::Format format) {
+  switch (format) {
+    case Hardware::FP32:
+      return static_cast<std::size_t>(sim::NumberFormat::kFp32);
+    case Hardware::TF32:
+      return static_cast<std::size_t>(sim::NumberFormat::kTf32);
+    case Hardware::BF16:
+      return static_cast<std::size_t>(sim::NumberFormat::kBf16);
+    case Hardware::FP16:
+      return static_cast<std::size_t>(sim::NumberFormat::kFp16);
+    case Hardware::FP8:
+      return static_cast<std::size_t>(sim::NumberFormat::kFp8);
+    default:
+      CHECK(false);
+  }
+  return 0;
+}
+
+GemmModel ConvertTiles(const Hardware::TileModel& tiles) {
+  return {.kind = GemmModelKind::kTiles,
+          .peak_flops_per_s = tiles.peak_tflops() * kTera,
+          .efficiency = tiles.efficiency(),
+          .relative_128x128 = tiles.relative_128x128(),
+          .relative_128x64 = tiles.relative_128x64(),
+          .relative_64x64 = tiles.relative_64x64(),
+          .prologue_k = tiles.prologue_k(),
+          .fixed_s = tiles.fixed_us() * kMicro,
+          .memory_efficiency = tiles.memory_efficiency(),
+          .memory_fixed_s = tiles.memory_fixed_us() * kMicro,
+          .split_fixed_s = tiles.split_fixed_us() * kMicro,
+          .norm = tiles.norm(),
+          .l2_ratio = tiles.l2_ratio()};
+}
+
+GemmModel ConvertRoofline(const Hardware::Roofline& roofline, double peak_flops_per_s) {
+  GemmModel model;
+  model.kind = GemmModelKind::kRoofline;
+  model.peak_flops_per_s = peak_flops_per_s;
+  model.efficiency = roofline.efficiency();
+  model.fixed_s = roofline.fixed_us() * kMicro;
+  model.memory_efficiency = roofline.memory_efficiency();
+  return model;
+}
+
+sim::AttentionKind ConvertImplementation(int implementation) {
+  switch (implementation) {
+    case Hardware::FLASH2:
+      return sim::AttentionKind::kFlash2;
+    case Hardware::FLASH3:
+      return sim::AttentionKind::kFlash3;
+    case Hardware::CUDNN:
+      return sim::AttentionKind::kCudnn;
+    default:
+      CHECK(false);
+  }
+  return sim::AttentionKind::kUnfused;
+}
+
+AttentionModel::Pass ConvertPass(const Hardware::AttentionPass& pass) {
+  return {.causal_flops_per_s = pass.causal_tflops() * kTera,
+          .full_flops_per_s = pass.full_tflops() * kTera,
+          .overhead_tokens = pass.overhead_tokens()};
+}
+
+void ConvertCompute(const Hardware& message, Device* device) {
+  for (const Hardware::Peak& peak : message.peaks()) {
+    device->peak_flops_per_s[PositionOf(peak.format())] = peak.tflops() * kTera;
+  }
+  for (const Hardware::Gemm& gemm : message.gemm()) {
+    for (const int format : gemm.formats()) {
+      const std::size_t position = PositionOf(static_cast<Hardware::Format>(format));
+      device->gemm[position] = gemm.has_tiles()
+                                   ? ConvertTiles(gemm.tiles())
+                                   : ConvertRoofline(gemm.roofline(), device->peak_flops_per_s[position]);
+    }
+  }
+  for (const Hardware::Attention& attention : message.attention()) {
+    for (const int implementation : attention.implementations()) {
+      device->attention.push_back({.implementation = ConvertImplementation(implementation),
+                                   .head_dim = attention.head_dim(),
+                                   .forward = ConvertPass(attention.forward()),
+                                   .backward = ConvertPass(attention.backward()),
+                                   .fixed_s = attention.fixed_us() * kMicro});
+    }
+  }
+  const Hardware::MemoryBound& bound = message.memory_bound();
+  using sim::MemoryClass;
+  std::array<double, kMemoryClasses>& efficiency = device->memory_bound.efficiency;
+  efficiency[static_cast<std::size_t>(MemoryClass::kElementwise)] = bound.elementwise_efficiency();
+  efficiency[static_cast<std::size_t>(MemoryClass::kNorm)] = bound.norm_efficiency();
+  efficiency[static_cast<std::size_t>(MemoryClass::kGather)] = bound.gather_efficiency();
+  efficiency[static_cast<std::size_t>(MemoryClass::kOptimizer)] = bound.optimizer_efficiency();
+  device->memory_bound.fixed_s = bound.fixed_us() * kMicro;
+  device->minimum_kernel_s = message.kernel().minimum_us() * kMicro;
+  device->random_data_derate = message.kernel().random_data_derate();
+  device->interference = {.communication_sms = message.interference().communication_sms(),
+                          .communication_memory_share = message.interference().communication_memory_share()};
+}
+
+void ConvertCollectives(const Hardware& message, Device* device) {
+  for (const Hardware::Collective& from : message.collectives()) {
+    const Protocol protocol = from.protocol() == Hardware::LL      ? Protocol::kLl
+                              : from.protocol() == Hardware::LL128 ? Protocol::kLl128
+                                                                   : Protocol::kSimple;
+    device->collective_timing[static_cast<std::size_t>(protocol)] = {
+        .protocol = protocol,
+        .base = Us(from.base_us()),
+        .step_inside = Us(from.step_inside_us()),
+        .step_inside_multi_node = Us(from.step_inside_multi_node_us()),
+        .step_between = Us(from.step_between_us()),
+        .wire_numerator = from.wire_numerator(),
+        .wire_denominator = from.wire_denominator(),
+        .limit_inside = Gb(from.limit_inside_gb_per_s())};
+  }
+}
+
+LinkRate ConvertPipe(const Hardware::Pipe& pipe) {
+  return {.wire = Gb(pipe.bandwidth_gb_per_s_each_way()), .achieved = Gb(pipe.achieved_gb_per_s_each_way())};
+}
+
+void ConvertNode(const Hardware::Node& node, Device* device) {
+  device->nvlink = ConvertPipe(node.nvlink());  // zero rates when there is none
+  device->pcie = ConvertPipe(node.pcie());
+  device->nic = ConvertPipe(node.nic());
+  device->host_memory = {.wire = Gb(node.host_memory().bandwidth_gb_per_s()),
+                         .achieved = Gb(node.host_memory().achieved_gb_per_s())};
+  device->node = {.name = node.name(),
+                  .devices = node.devices(),
+                  .nvlink = device->nvlink.achieved,
+                  .nvlink_latency = Ns(node.nvlink().latency_ns()),
+                  .pcie = device->pcie.achieved,
+                  .pcie_latency = Ns(node.pcie().latency_ns()),
+                  .nics = node.nics(),
+                  .nic = device->nic.achieved,
+                  .nic_latency = Ns(node.nic().latency_ns()),
+                  .host_memory = device->host_memory.achieved};
+  device->host = {.kernel_launch_s = node.launch().kernel_us() * kMicro,
+                  .eager_operation_s = node.launch().eager_operation_us() * kMicro,
+                  .memory = Gib(node.host_memory().capacity_gib()),
+                  .disk_read = Gb(node.disk().read_gb_per_s()),
+                  .disk_write = Gb(node.disk().write_gb_per_s())};
+}
+
+bool HasBasis(const pb::Descriptor& type) { return type.FindFieldByName("basis") != nullptr; }
+
+Basis ConvertBasis(int basis) {
+  switch (basis) {
+    case Hardware::MEASURED:
+      return Basis::kMeasured;
+    case Hardware::PUBLISHED:
+      return Basis::kPublished;
+    case Hardware::DERIVED:
+      return Basis::kDerived;
+    default:
+      return Basis::kAssumed;
+  }
+}
+
+std::string SourceText(const orrery::config::Source& source) {
+  std::string text = source.title();
+  if (!source.url().empty()) text += ", " + source.url();
+  if (!source.note().empty()) text += "; " + source.note();
+  return text;
+}
+
+// The group's own figures: without names, and without groups inside it.
+Figure FigureOf(const pb::Message& message, const std::string& key) {
+  const pb::Reflection& reflection = *message.GetReflection();
+  const pb::Descriptor& type = *message.GetDescriptor();
+  Figure figure;
+  figure.key = key;
+  figure.basis = ConvertBasis(reflection.GetEnumValue(message, type.FindFieldByName("basis")));
+  figure.source = SourceText(static_cast<const orrery::config::Source&>(
+      reflection.GetMessage(message, type.FindFieldByName("source"))));
+  const std::unique_ptr<pb::Message> bare(message.New());
+  bare->CopyFrom(message);
+  for (int i = 0; i < type.field_count(); ++i) {
+    const pb::FieldDescriptor& field = *type.field(i);
+    const bool inner_group = field.message_type() != nullptr && HasBasis(*field.message_type());
+    if (inner_group || field.name() == "basis" || field.name() == "source" || field.name() == "aliases") {
+      reflection.ClearField(bare.get(), &field);
+    }
+  }
+  figure.value = bare->ShortDebugString();
+  return figure;
+}
+
+void AppendFigures(const pb::Message& message, const std::string& key, std::vector<Figure>* figures) {
+  const pb::Reflection& reflection = *message.GetReflection();
+  const pb::Descriptor& type = *message.GetDescriptor();
+  figures->push_back(FigureOf(message, key));
+  for (int i = 0; i < type.field_count(); ++i) {
+    const pb::FieldDescriptor& field = *type.field(i);
+    if (field.message_type() == nullptr || !HasBasis(*field.message_type())) continue;
+    const std::string path = key == "device" ? field.name() : key + "." + field.name();
+    if (field.is_repeated()) {
+      for (int j = 0; j < reflection.FieldSize(message, &field); ++j) {
+        AppendFigures(reflection.GetRepeatedMessage(message, &field, j), path + "[" + std::to_string(j) + "]",
+                      figures);
+      }
+    } else if (reflection.HasField(message, &field)) {
+      AppendFigures(reflection.GetMessage(message, &field), path, figures);
+    }
+  }
+}
+
+}  // namespace
+
+Device ConvertDevice(const Hardware& message) {
+  Device device;
+  device.name = message.name();
+  device.aliases.assign(message.aliases().begin(), message.aliases().end());
+  device.architecture = message.architecture();
+  device.capability = message.capability();
+  device.sms = message.sms();
+  device.boost_clock_hz = message.boost_clock_mhz() * 1e6;
+  device.l2 = Mib(message.l2_mib());
+  device.tdp_watts = message.tdp_watts();
+  device.memory = Gib(message.memory().capacity_gib());
+  device.usable_memory = Gib(message.memory().usable_gib());
+  device.memory_rate = Gb(message.memory().bandwidth_gb_per_s());
+  ConvertCompute(message, &device);
+  ConvertCollectives(message, &device);
+  ConvertNode(message.node(), &device);
+  return device;
+}
+
+std::vector<Figure> ListFigures(const Hardware& message) {
+  std::vector<Figure> figures;
+  AppendFigures(message, "device", &figures);
+  return figures;
+}
+
+}  // namespace hardware

@@ -1,0 +1,99 @@
+#include "hardware/device_cost_model.h"
+
+#include <algorithm>
+
+#include "sim/base/check.h"
+
+namespace hardware {
+
+namespace {
+
+double Positive(std::int64_t n) { return static_cast<double>(std::max<std::int64_t>(n, 0)); }
+
+// Both operands read and the result written, once.
+double OperandBytes(const sim::Kernel& kernel) {
+  const double m = Positive(kernel.gemm.m), n = Positive(kernel.gemm.n), k = Positive(kernel.gemm.k);
+  const double width = static_cast<double>(sim::ByteWidth(kernel.format));
+  // FP8 products are written in 16 bits.
+  const double result = std::max(width, 2.0);
+  return Positive(kernel.gemm.batch) * (width * (m * k + k * n) + result * m * n);
+}
+
+// The entry with the smallest head dimension that holds this one: kernels pad.
+const AttentionModel& FindAttention(const Device& device, const sim::AttentionShape& shape) {
+  const AttentionModel* best = nullptr;
+  for (const AttentionModel& model : device.attention) {
+    if (model.implementation != shape.implementation) continue;
+    const bool holds = model.head_dim >= shape.head_dim;
+    const bool best_holds = best != nullptr && best->head_dim >= shape.head_dim;
+    if (best == nullptr || (holds && (!best_holds || model.head_dim < best->head_dim)) ||
+        (!holds && !best_holds && model.head_dim > best->head_dim)) {
+      best = &model;
+    }
+  }
+  CHECK(best != nullptr);
+  return *best;
+}
+
+}  // namespace
+
+DeviceCostModel::DeviceCostModel(const Device& device, CostOptions options)
+    : device_(device), options_(options) {
+  alone_ = {.sms = device.sms,
+            .memory_bytes_per_s = device.memory_rate.bytes_per_second(),
+            .sms_of_whole_device = static_cast<double>(device.sms),
+            .l2_bytes = static_cast<double>(device.l2.count())};
+  beside_communication_ = alone_;
+  beside_communication_.sms = device.sms - device.interference.communication_sms;
+  beside_communication_.memory_bytes_per_s *= 1 - device.interference.communication_memory_share;
+  CHECK(beside_communication_.sms >= 1 && beside_communication_.memory_bytes_per_s > 0);
+}
+
+KernelTimes DeviceCostModel::TimeOf(const sim::Kernel& kernel) const {
+  const double alone = Seconds(kernel, alone_);
+  // Fewer SMs can only hurt: a smaller tile may fit the odd count better by
+  // chance, which no library would find.
+  const double beside = std::max(alone, Seconds(kernel, beside_communication_));
+  return {.alone = sim::Duration::FromSeconds(alone),
+          .beside_communication = sim::Duration::FromSeconds(beside)};
+}
+
+double DeviceCostModel::Seconds(const sim::Kernel& kernel, const Share& share) const {
+  double seconds = 0;
+  switch (kernel.kind) {
+    case sim::KernelKind::kGemm:
+      seconds = GemmTime(kernel, share);
+      break;
+    case sim::KernelKind::kAttentionForward:
+    case sim::KernelKind::kAttentionBackward:
+      seconds = AttentionTime(kernel, share);
+      break;
+    case sim::KernelKind::kMemory: {
+      const double efficiency =
+          device_.memory_bound.efficiency[static_cast<std::size_t>(kernel.memory_class)];
+      seconds = device_.memory_bound.fixed_s +
+                Positive(kernel.bytes.count()) / (efficiency * share.memory_bytes_per_s);
+      break;
+    }
+  }
+  return std::max(seconds, device_.minimum_kernel_s);
+}
+
+double DeviceCostModel::GemmTime(const sim::Kernel& kernel, const Share& share) const {
+  CHECK(SupportsFormat(device_, kernel.format));
+  // A kernel that also adds to its result, or reads a bias, says so in `bytes`.
+  const double bytes = std::max(OperandBytes(kernel), Positive(kernel.bytes.count()));
+  const double derate = options_.random_data ? device_.random_data_derate : 1;
+  return GemmSeconds(device_.gemm[static_cast<std::size_t>(kernel.format)], kernel.gemm, bytes, derate,
+                     share);
+}
+
+double DeviceCostModel::AttentionTime(const sim::Kernel& kernel, const Share& share) const {
+  const double efficiency =
+      device_.memory_bound.efficiency[static_cast<std::size_t>(sim::MemoryClass::kElementwise)];
+  return AttentionSeconds(FindAttention(device_, kernel.attention), kernel.attention,
+                          kernel.kind == sim::KernelKind::kAttentionBackward, Positive(kernel.bytes.count()),
+                          efficiency, share);
+}
+
+}  // namespace hardware

@@ -1,0 +1,58 @@
+// Model FLOPs: what a step must compute, by convention; never what a device
+// happened to execute. A multiply-add counts two. Elementwise work, norms and
+// look-ups count nothing. 128 bits hold a step's count: 10^22 is usual, and
+// sim::Flops ends at 9.2e18, which suffices for one kernel only.
+//
+//   forward of one token   2 (QKVO + MLP matrices) layers + 2 hidden vocabulary
+//                          + 4 reach heads head_dim, layer by layer
+//   backward               twice the forward, also for the first layer
+//
+// `reach` is the sequence, or the sliding window where that is less. The
+// `causal` forms count only the pairs that a query may see, the diagonal as half.
+//
+// Source: Narayanan et al., "Efficient large-scale language model training on GPU
+// clusters using Megatron-LM", SC 2021, appendix; full attention as there.
+
+#ifndef MODELS_FLOPS_H_
+#define MODELS_FLOPS_H_
+
+#include <cstdint>
+
+#include "models/model.h"
+#include "sim/base/units.h"
+
+namespace models {
+
+struct FlopsOf {
+  sim::Wide linear = 0;     // attention's four and the feed-forward's two or three matrices
+  sim::Wide attention = 0;  // QK^T and PV
+  sim::Wide logits = 0;     // the output matrix, tied or not; the look-up counts nothing
+  sim::Wide total() const { return linear + attention + logits; }
+};
+
+enum class AttentionCount : std::uint8_t { kFull, kCausal };
+
+// One forward pass over `sequences` sequences of `sequence_length` tokens.
+FlopsOf ForwardFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
+                     AttentionCount count = AttentionCount::kFull);
+
+// Forward and backward: what MFU counts, with kFull.
+sim::Wide ModelFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
+                     AttentionCount count = AttentionCount::kFull);
+
+// What recomputation adds: the attention core once more (selective), or every
+// layer's forward once more (full; not the head). HFU counts model FLOPs and these.
+sim::Wide SelectiveRecomputeFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
+                                  AttentionCount count = AttentionCount::kFull);
+sim::Wide FullRecomputeFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
+                             AttentionCount count = AttentionCount::kFull);
+
+// 2 and 6 operations per parameter and token: the planner's rule of thumb.
+// Source: Kaplan et al., "Scaling laws for neural language models", 2020, section 2.1;
+// here with all parameters, the embedding too.
+sim::Wide TwoPD(const Model& model, std::int64_t tokens);
+sim::Wide SixPD(const Model& model, std::int64_t tokens);
+
+}  // namespace models
+
+#endif  // MODELS_FLOPS_H_

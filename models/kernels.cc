@@ -1,0 +1,180 @@
+#include "models/kernels.h"
+
+#include <algorithm>
+
+#include "models/parameters.h"
+#include "models/transformer.h"
+#include "sim/base/check.h"
+
+namespace models {
+
+using sim::Bytes;
+using sim::Kernel;
+using sim::MemoryClass;
+
+std::int64_t ElementWidth(sim::NumberFormat format) {
+  return std::max<std::int64_t>(2, sim::ByteWidth(format));
+}
+
+Sizes::Sizes(const Model& model, const Execution& execution) {
+  const std::int64_t tensor = execution.tensor;
+  CHECK(CanShare(model, tensor));
+  CHECK(!execution.sequence_parallel || execution.sequence_length % tensor == 0);
+  element = ElementWidth(execution.format);
+  tokens = execution.micro_batch * execution.sequence_length;
+  cut = execution.sequence_parallel ? tokens / tensor : tokens;
+  whole_h = tokens * model.hidden;
+  cut_h = cut * model.hidden;
+  query = QueryHeadsOfRank(model, tensor) * model.head_dim;
+  kv = KvHeadsOfRank(model, tensor) * model.head_dim;
+  ffn = model.ffn / tensor;
+  vocabulary = PadVocabulary(model.vocabulary, execution.vocabulary_divisor, tensor) / tensor;
+}
+
+Bytes WholeTensor(const Model& model, const Execution& execution) {
+  const Sizes sizes(model, execution);
+  return Bytes(sizes.whole_h * sizes.element);
+}
+
+Bytes CutTensor(const Model& model, const Execution& execution) {
+  const Sizes sizes(model, execution);
+  return Bytes(sizes.cut_h * sizes.element);
+}
+
+Kernel Moves(const char* name, std::int64_t bytes, MemoryClass memory_class) {
+  Kernel kernel;
+  kernel.name = name;
+  kernel.kind = sim::KernelKind::kMemory;
+  kernel.memory_class = memory_class;
+  kernel.bytes = Bytes(bytes);
+  return kernel;
+}
+
+Kernel Gemm(const char* name, sim::GemmShape shape, sim::NumberFormat format, std::int64_t more_bytes) {
+  const auto [m, n, k, batch] = shape;
+  const sim::Wide flops = static_cast<sim::Wide>(2) * m * n * k * batch;
+  CHECK(flops <= INT64_MAX);
+  Kernel kernel;
+  kernel.name = name;
+  kernel.kind = sim::KernelKind::kGemm;
+  kernel.format = format;
+  kernel.gemm = shape;
+  kernel.flops = sim::Flops(static_cast<std::int64_t>(flops));
+  kernel.bytes =
+      Bytes(batch * (sim::ByteWidth(format) * (m * k + k * n) + ElementWidth(format) * m * n) + more_bytes);
+  return kernel;
+}
+
+void AddWeightGradient(const char* name, std::int64_t out, std::int64_t in, std::int64_t tokens,
+                       const Execution& execution, std::vector<Kernel>* kernels) {
+  const std::int64_t weights = out * in;
+  const std::int64_t element = ElementWidth(execution.format);
+  const std::int64_t sum = execution.gradient_fp32 ? 4 : element;
+  // The epilogue reads and writes the sum; it does not write the GEMM's own output.
+  const std::int64_t epilogue = execution.fused ? (2 * sum - element) * weights : 0;
+  kernels->push_back(Gemm(name, {out, in, tokens, 1}, execution.format, epilogue));
+  if (!execution.fused) kernels->push_back(Moves("gradient_accumulation", (element + 2 * sum) * weights));
+}
+
+void AddBiasGradient(const char* name, std::int64_t bytes_of_input, std::vector<Kernel>* kernels) {
+  kernels->push_back(Moves(name, bytes_of_input, MemoryClass::kNorm));
+}
+
+void AddNorm(const char* name, Norm norm, std::int64_t rows, std::int64_t width, const Execution& execution,
+             std::vector<Kernel>* kernels) {
+  const std::int64_t element = ElementWidth(execution.format);
+  const std::int64_t tensor = rows * width * element;
+  const std::int64_t scale = width * element;
+  if (execution.fused) {
+    const std::int64_t parameters = norm == Norm::kLayer ? 2 * scale : scale;
+    kernels->push_back(Moves(name, 2 * tensor + parameters, MemoryClass::kNorm));
+    return;
+  }
+  kernels->push_back(Moves("norm_statistics", tensor, MemoryClass::kNorm));
+  kernels->push_back(Moves("norm_divide", 2 * tensor));
+  kernels->push_back(Moves("norm_scale", 2 * tensor + scale));
+  if (norm == Norm::kLayer) kernels->push_back(Moves("norm_bias", 2 * tensor + scale));
+}
+
+void AddNormBackward(const char* name, std::int64_t rows, std::int64_t width, const Execution& execution,
+                     std::vector<Kernel>* kernels) {
+  const std::int64_t element = ElementWidth(execution.format);
+  const std::int64_t tensor = rows * width * element;
+  const std::int64_t scale = width * element;
+  // Reads the output's gradient, the input and the scale; writes the input's gradient.
+  kernels->push_back(Moves(name, 3 * tensor + scale, MemoryClass::kNorm));
+  if (!execution.fused) kernels->push_back(Moves("norm_scale_gradient", 2 * tensor, MemoryClass::kNorm));
+}
+
+void AddAfterReduce(const Model& model, const Execution& execution, bool bias, Block* block) {
+  const Sizes sizes(model, execution);
+  const std::int64_t tensor = sizes.cut_h * sizes.element;
+  const std::int64_t vector = model.hidden * sizes.element;
+  std::vector<Kernel>* kernels = &block->after_reduce;
+  if (model.post_norms()) {
+    if (bias) kernels->push_back(Moves("output_bias", 2 * tensor + vector));
+    AddNorm("post_norm", model.norm, sizes.cut, model.hidden, execution, kernels);
+    block->activations.push_back({"post_norm_input", Bytes(tensor)});
+    bias = false;
+  }
+  if (execution.dropout) block->activations.push_back({"dropout_mask", Bytes(sizes.cut_h)});
+  if (execution.fused) {
+    // Reads the block's output and the residual, writes their sum and the mask.
+    const char* name = execution.dropout ? "bias_dropout_residual" : "residual";
+    const std::int64_t mask = execution.dropout ? sizes.cut_h : 0;
+    kernels->push_back(Moves(name, 3 * tensor + mask + (bias ? vector : 0)));
+    return;
+  }
+  if (bias) kernels->push_back(Moves("output_bias", 2 * tensor + vector));
+  if (execution.dropout) kernels->push_back(Moves("dropout", 2 * tensor + sizes.cut_h));
+  kernels->push_back(Moves("residual", 3 * tensor));
+}
+
+void AddBackwardHead(const Model& model, const Execution& execution, bool bias, Block* block) {
+  const Sizes sizes(model, execution);
+  const std::int64_t tensor = sizes.cut_h * sizes.element;
+  std::vector<Kernel>* kernels = &block->backward_head;
+  if (execution.dropout) kernels->push_back(Moves("dropout_backward", 2 * tensor + sizes.cut_h));
+  if (model.post_norms()) {
+    AddNormBackward("post_norm_backward", sizes.cut, model.hidden, execution, kernels);
+  }
+  if (bias) AddBiasGradient("output_bias_gradient", tensor, kernels);
+}
+
+void AddBackwardTail(const Model& model, const Execution& execution, Block* block) {
+  const Sizes sizes(model, execution);
+  AddNormBackward("norm_backward", sizes.cut, model.hidden, execution, &block->backward_tail);
+  block->backward_tail.push_back(Moves("residual_backward", 3 * sizes.cut_h * sizes.element));
+}
+
+void AddCommunication(const Model& model, const Execution& execution, Block* block) {
+  if (execution.tensor == 1) return;
+  const Bytes tensor = WholeTensor(model, execution);
+  block->reduce_forward = tensor;
+  block->reduce_backward = tensor;
+  if (!execution.sequence_parallel) return;
+  block->gather_forward = tensor;
+  block->gather_backward = tensor;
+  block->gather_again = tensor;
+}
+
+sim::Wide TotalFlops(const std::vector<Kernel>& kernels) {
+  sim::Wide sum = 0;
+  for (const Kernel& kernel : kernels) sum += kernel.flops.count();
+  return sum;
+}
+
+// Widens before it multiplies: it is asked about sizes that may not fit.
+sim::Wide LargestKernelFlops(const Model& model, const Execution& execution) {
+  CHECK(CanShare(model, execution.tensor));
+  const std::int64_t query = QueryHeadsOfRank(model, execution.tensor) * model.head_dim;
+  const std::int64_t kv = KvHeadsOfRank(model, execution.tensor) * model.head_dim;
+  const std::int64_t up = (model.gated ? 2 : 1) * model.ffn / execution.tensor;
+  const std::int64_t rows =
+      PadVocabulary(model.vocabulary, execution.vocabulary_divisor, execution.tensor) / execution.tensor;
+  const sim::Wide tokens = static_cast<sim::Wide>(execution.micro_batch) * execution.sequence_length;
+  const sim::Wide linear = 2 * tokens * std::max({query + 2 * kv, up, rows}) * model.hidden;
+  return std::max(linear, 5 * tokens * execution.sequence_length * query);
+}
+
+}  // namespace models

@@ -1,0 +1,45 @@
+#include "models/memory.h"
+
+#include "models/kernels.h"
+#include "models/transformer.h"
+#include "sim/base/check.h"
+
+namespace models {
+
+std::vector<MemoryPart> StaticMemory(std::int64_t parameters, sim::NumberFormat format,
+                                     sim::NumberFormat gradient_format, std::int64_t optimizer_ranks) {
+  CHECK(parameters >= 0 && optimizer_ranks > 0);
+  const std::int64_t share = (parameters + optimizer_ranks - 1) / optimizer_ranks;
+  const std::int64_t width = ElementWidth(format);
+  return {{"weights", sim::Bytes(width * parameters)},
+          {"gradients", sim::Bytes(ElementWidth(gradient_format) * parameters)},
+          {"master_weights", sim::Bytes(width == 4 ? 0 : 4 * share)},
+          {"moments", sim::Bytes(8 * share)}};
+}
+
+sim::Bytes Total(const std::vector<MemoryPart>& parts) {
+  sim::Bytes sum;
+  for (const MemoryPart& part : parts) sum += part.bytes;
+  return sum;
+}
+
+sim::Bytes ActivationBytes(const Block& block, Recompute recompute) {
+  sim::Bytes sum;
+  if (recompute == Recompute::kFull) return sum;
+  for (const Activation& kept : block.activations) {
+    if (recompute == Recompute::kSelective && kept.attention_core) continue;
+    sum += kept.bytes;
+  }
+  return sum;
+}
+
+sim::Bytes LayerInput(const Model& model, const Execution& execution) { return CutTensor(model, execution); }
+
+sim::Bytes LayerActivationBytes(const Model& model, const Execution& execution, std::int64_t layer,
+                                Recompute recompute) {
+  if (recompute == Recompute::kFull) return LayerInput(model, execution);
+  return ActivationBytes(AttentionBlock(model, execution, layer), recompute) +
+         ActivationBytes(MlpBlock(model, execution, layer), recompute);
+}
+
+}  // namespace models

@@ -1,0 +1,85 @@
+// Parameters: how many numbers a model has, and how many of them one rank holds.
+// Integers throughout: a model has exactly as many parameters as its shapes say.
+
+#ifndef MODELS_PARAMETERS_H_
+#define MODELS_PARAMETERS_H_
+
+#include <cstdint>
+
+#include "models/model.h"
+
+namespace models {
+
+struct LayerParameters {
+  std::int64_t attention = 0;  // matrices, biases, norms of queries and keys
+  std::int64_t mlp = 0;
+  std::int64_t norms = 0;
+  std::int64_t total() const { return attention + mlp + norms; }
+};
+
+// The model as it is published: no padding, nothing twice. Independent of any layout.
+struct ModelParameters {
+  std::int64_t table = 0;      // token embedding
+  std::int64_t positions = 0;  // learned positions
+  std::int64_t end_norms = 0;  // after the embedding and before the head, where the model has them
+  std::int64_t output = 0;     // output matrix; 0 when tied
+  LayerParameters layer;       // of one layer
+  std::int64_t layers = 0;
+  std::int64_t total() const { return table + positions + end_norms + output + layers * layer.total(); }
+  // Without the two vocabulary matrices.
+  std::int64_t non_embedding() const { return total() - table - output; }
+};
+ModelParameters ParametersOf(const Model& model);
+
+// Rows of the vocabulary matrices when each of `tensor` ranks gets the same
+// number of rows, a multiple of `divisor`.
+// Source: Megatron-LM, megatron/training/tokenizer, --make-vocab-size-divisible-by.
+// REQUIRES: all > 0
+std::int64_t PadVocabulary(std::int64_t vocabulary, std::int64_t divisor, std::int64_t tensor);
+
+// Whether `tensor` ranks can share a layer: tensor divides heads and ffn, and one
+// of tensor and kv_heads divides the other. With more ranks than key-value heads
+// several ranks hold the same one: legal, and counted.
+bool CanShare(const Model& model, std::int64_t tensor);
+
+// How the tensor group shares a model.
+struct TensorShape {
+  std::int64_t tensor = 1;
+  std::int64_t vocabulary_divisor = 1;  // see PadVocabulary
+};
+
+// Query and key-value heads of one rank. REQUIRES: CanShare(model, tensor)
+std::int64_t QueryHeadsOfRank(const Model& model, std::int64_t tensor);
+std::int64_t KvHeadsOfRank(const Model& model, std::int64_t tensor);
+
+// What one rank of a tensor group holds.
+struct Held {
+  std::int64_t sharded = 0;     // held by this rank alone
+  std::int64_t replicated = 0;  // held by other ranks of the group too
+  std::int64_t total() const { return sharded + replicated; }
+  friend Held operator+(Held a, Held b) { return {a.sharded + b.sharded, a.replicated + b.replicated}; }
+  friend Held operator*(std::int64_t n, Held a) { return {n * a.sharded, n * a.replicated}; }
+};
+
+// One piece of a pipeline.
+struct Stage {
+  std::int64_t layers = 0;
+  bool embedding = false;
+  bool head = false;
+};
+
+// What one rank of a tensor group holds of one stage. A stage that has the head
+// of a tied model but not its embedding holds a copy of the table.
+struct StageParameters {
+  Held attention, mlp, norms;  // of all its layers; norms also those at the model's ends
+  Held embedding;              // table and positions
+  Held head;                   // output matrix, or the copy of the tied table
+  bool tied_copy = false;      // head is such a copy: its gradient is reduced with the first stage's
+  Held total() const { return attention + mlp + norms + embedding + head; }
+};
+// REQUIRES: CanShare(model, shape.tensor)
+StageParameters ParametersOfRank(const Model& model, const Stage& stage, const TensorShape& shape);
+
+}  // namespace models
+
+#endif  // MODELS_PARAMETERS_H_

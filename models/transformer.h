@@ -1,0 +1,62 @@
+// The blocks of a transformer: what one rank of a tensor group executes, keeps
+// and communicates for one micro-batch, from shapes alone. Megatron-LM's cuts:
+// the column-parallel linear (QKV; up and gate; logits) comes first, the
+// row-parallel one (attention output; down) last. Without sequence parallelism
+// the backward's all-reduce, with it the reduce-scatter, runs beside the weight
+// gradient of the column-parallel linear, so that gradient alone is in
+// Block::backward_weight; everything else of the backward is in backward_main,
+// the column-parallel input gradient last.
+//
+// With Execution::fused: norms in one kernel each way, bias with GELU or gate in
+// one, bias with dropout and residual in one, rotary embedding in one, scale with
+// mask and softmax in one, biases of QKV and logits and the accumulation of FP32
+// weight gradients in the GEMM's epilogue. Without: one kernel an operation.
+//
+// FLOPs are what a kernel executes: unfused attention computes the whole square,
+// flash attention half of it, and no more than the window; its backward computes
+// the scores again (2.5 times the forward). Elementwise kernels count none.
+// Bytes are each tensor read or written once a kernel, parameters included.
+//
+// Leaves out: the two FP32 statistics a row that a norm keeps, casts to FP8, the
+// scale that some models put on their embedding, the copies of a transpose.
+//
+// Sources: Korthikanti et al. 2022, sections 4.1 to 4.3; Dao, "FlashAttention-2",
+// 2023, sections 3.1 and 4.1; Megatron-LM, core/tensor_parallel/layers.py.
+
+#ifndef MODELS_TRANSFORMER_H_
+#define MODELS_TRANSFORMER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "models/block.h"
+#include "models/model.h"
+#include "sim/base/units.h"
+
+namespace models {
+
+// REQUIRES, for all: CanShare(model, tensor); with sequence parallelism tensor divides
+// sequence_length; LargestKernelFlops() fits 63 bits; layer < layers
+
+// Norm, QKV, core, output, residual.
+Block AttentionBlock(const Model& model, const Execution& execution, std::int64_t layer);
+
+// Norm, up (and gate), nonlinearity, down, residual.
+Block MlpBlock(const Model& model, const Execution& execution, std::int64_t layer);
+
+// Look-up in this rank's rows of the table, learned positions, dropout.
+Block EmbeddingBlock(const Model& model, const Execution& execution);
+
+// Final norm, logits of this rank's rows of the padded vocabulary, loss in FP32.
+Block HeadBlock(const Model& model, const Execution& execution);
+
+// No kernel of any block executes more; for checking a scenario.
+// REQUIRES: CanShare(model, tensor)
+sim::Wide LargestKernelFlops(const Model& model, const Execution& execution);
+
+// All that these kernels execute.
+sim::Wide TotalFlops(const std::vector<sim::Kernel>& kernels);
+
+}  // namespace models
+
+#endif  // MODELS_TRANSFORMER_H_

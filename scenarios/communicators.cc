@@ -1,0 +1,111 @@
+#include "scenarios/communicators.h"
+
+namespace scenarios {
+
+Communicators::Communicators(const Scenario& scenario, sim::ProgramBuilder* builder)
+    : scenario_(scenario), builder_(builder) {}
+
+GroupId Communicators::Group(const std::vector<sim::Rank>& ranks) {
+  const auto [at, is_new] = group_ids_.try_emplace(ranks, groups_.size());
+  if (is_new) {
+    GroupState& group = groups_.emplace_back();
+    group.ranks = ranks;
+    for (const sim::Rank rank : ranks) group.devices.push_back(rank.value());
+    group.next.assign(ranks.size(), 0);
+  }
+  return at->second;
+}
+
+std::uint32_t Communicators::size(GroupId group) const {
+  return static_cast<std::uint32_t>(groups_[group.pos()].ranks.size());
+}
+
+sim::TaskId Communicators::Issue(GroupId id, std::uint32_t member, const Collective& collective,
+                                 sim::StreamId stream, sim::Label label, sim::TaskId after) {
+  GroupState& group = groups_[id.pos()];
+  if (group.ranks.size() < 2 || collective.size == sim::Bytes()) return sim::TaskId::None();
+  const std::uint32_t turn = group.next[member]++;
+  if (turn == group.issued.size()) {
+    group.issued.push_back(Create(group, collective, builder_->kind_of(stream), label));
+  }
+  const Issued& issued = group.issued[turn];
+  CHECK(issued.collective.kind == collective.kind && issued.collective.size == collective.size);
+  const sim::TaskId enter = builder_->Seat(stream, issued.enter, collective.task_class, label);
+  if (after.valid()) builder_->After(enter, after);
+  if (!issued.leave.valid()) return enter;
+  const sim::TaskId leave = builder_->Seat(stream, issued.leave, collective.task_class, label);
+  for (std::size_t i = 0; i < issued.transfers.size(); ++i) {
+    const sim::TaskId transfer = issued.transfers[i];
+    if (issued.from[i] == member && issued.waits_for_entry[i]) builder_->After(transfer, enter);
+    if (issued.from[i] == member || issued.to[i] == member) builder_->After(leave, transfer);
+  }
+  return leave;
+}
+
+Communicators::Issued Communicators::Create(GroupState& group, const Collective& collective,
+                                            sim::StreamKind stream_kind, sim::Label label) {
+  Issued issued{.collective = collective};
+  if (scenario_.fidelity == Fidelity::kChunk) {
+    CreateTransfers(group, collective, stream_kind, label, &issued);
+    return issued;
+  }
+  const auto key = std::pair(collective.kind, collective.size);
+  auto at = group.traffic.find(key);
+  if (at == group.traffic.end()) {
+    const sim::TrafficDescription traffic =
+        LowerCollective(scenario_.fabric, scenario_.device.collective_timing, collective.kind,
+                        collective.size, group.devices);
+    at = group.traffic.emplace(key, builder_->AddTraffic(traffic)).first;
+  }
+  issued.enter = builder_->AddCommunication(at->second);
+  return issued;
+}
+
+void Communicators::CreateTransfers(GroupState& group, const Collective& collective,
+                                    sim::StreamKind stream_kind, sim::Label label, Issued* issued) {
+  const ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, scenario_.device.collective_timing,
+                                                 collective.kind, collective.size, group.devices);
+  issued->enter = builder_->AddCommunication(builder_->AddTraffic(chunked.rendezvous));
+  sim::TrafficDescription nothing{.name = chunked.rendezvous.name, .size = collective.size};
+  issued->leave = builder_->AddCommunication(builder_->AddTraffic(nothing));
+  for (const ChunkedTraffic::Transfer& transfer : chunked.transfers) {
+    const auto edge = std::pair(transfer.from, transfer.to);
+    auto channel = group.channels.find(edge);
+    if (channel == group.channels.end()) {
+      channel =
+          group.channels.emplace(edge, builder_->AddStream(group.ranks[transfer.from], stream_kind)).first;
+    }
+    const sim::TaskId task =
+        builder_->Seat(channel->second, builder_->AddCommunication(builder_->AddTraffic(transfer.traffic)),
+                       collective.task_class, label);
+    for (const std::uint32_t earlier : transfer.after) builder_->After(task, issued->transfers[earlier]);
+    issued->transfers.push_back(task);
+    issued->from.push_back(transfer.from);
+    issued->to.push_back(transfer.to);
+    issued->waits_for_entry.push_back(transfer.after.empty());
+  }
+}
+
+sim::TaskId Communicators::SendOrReceive(std::size_t slot, sim::Rank from, sim::Rank to, sim::Bytes size,
+                                         sim::StreamId stream, sim::Label label, sim::TaskId after) {
+  sim::CommunicationId& communication = slots_[slot];
+  if (!communication.valid()) {
+    const auto key = std::tuple(from, to, size);
+    auto at = sends_.find(key);
+    if (at == sends_.end()) {
+      const std::uint32_t devices[] = {from.value(), to.value()};
+      sim::TrafficDescription traffic = LowerCollective(scenario_.fabric, scenario_.device.collective_timing,
+                                                        sim::CollectiveKind::kSendRecv, size, devices);
+      // A waiting receive must not slow its rank down for as long as the
+      // pipeline is idle; what one point-to-point channel takes is left out.
+      traffic.holds_sms = false;
+      at = sends_.emplace(key, builder_->AddTraffic(traffic)).first;
+    }
+    communication = builder_->AddCommunication(at->second);
+  }
+  const sim::TaskId seat = builder_->Seat(stream, communication, sim::TaskClass::kPipeline, label);
+  if (after.valid()) builder_->After(seat, after);
+  return seat;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,85 @@
+// Communicators: the groups of a job, and the communications that their members
+// meet in. All members of a group issue the same sequence of collectives (as
+// NCCL demands); the k-th of each meets the k-th of the others.
+
+#ifndef SCENARIOS_COMMUNICATORS_H_
+#define SCENARIOS_COMMUNICATORS_H_
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "scenarios/lowering.h"
+#include "scenarios/scenario.h"
+#include "sim/program/program_builder.h"
+
+namespace scenarios {
+
+using GroupId = sim::Index<struct GroupTag>;
+
+// One collective as a member sees it: it enters, and it is through when `leave`
+// has ended. As a coupled flow both are the same task; transfer by transfer
+// the transfers run between them.
+struct Collective {
+  sim::CollectiveKind kind = sim::CollectiveKind::kAllReduce;
+  sim::Bytes size;
+  sim::TaskClass task_class = sim::TaskClass::kTensor;
+};
+
+class Communicators {
+ public:
+  // The builder and the scenario must outlive this.
+  Communicators(const Scenario& scenario, sim::ProgramBuilder* builder);
+
+  // The same ranks give the same group.
+  GroupId Group(const std::vector<sim::Rank>& ranks);
+  std::uint32_t size(GroupId group) const;
+
+  // The next collective of `member` (its position in the group) on `stream`,
+  // after task `after` (if valid). Returns the task that ends it. A collective
+  // that moves nothing (one member, zero bytes) is no task: returns none.
+  // REQUIRES: every member issues the same sequence
+  sim::TaskId Issue(GroupId group, std::uint32_t member, const Collective& collective, sim::StreamId stream,
+                    sim::Label label, sim::TaskId after);
+
+  // One side of a send from one rank to another. Both sides name the same
+  // `slot`, a number of the caller's below `slots` of Reserve.
+  void ReserveSlots(std::size_t slots) { slots_.assign(slots, sim::CommunicationId::None()); }
+  sim::TaskId SendOrReceive(std::size_t slot, sim::Rank from, sim::Rank to, sim::Bytes size,
+                            sim::StreamId stream, sim::Label label, sim::TaskId after);
+
+ private:
+  // One collective that some members have issued.
+  struct Issued {
+    Collective collective;
+    sim::CommunicationId enter = {}, leave = {};    // leave: none as a coupled flow
+    std::vector<sim::TaskId> transfers = {};        // transfer by transfer only
+    std::vector<std::uint32_t> from = {}, to = {};  // of each transfer
+    std::vector<bool> waits_for_entry = {};         // of each transfer: starts with its sender
+  };
+  struct GroupState {
+    std::vector<sim::Rank> ranks;
+    std::vector<std::uint32_t> devices;
+    std::vector<Issued> issued;
+    std::vector<std::uint32_t> next;  // by member
+    std::map<std::pair<sim::CollectiveKind, sim::Bytes>, sim::TrafficId> traffic;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, sim::StreamId> channels;  // by edge
+  };
+
+  Issued Create(GroupState& group, const Collective& collective, sim::StreamKind stream_kind,
+                sim::Label label);
+  void CreateTransfers(GroupState& group, const Collective& collective, sim::StreamKind stream_kind,
+                       sim::Label label, Issued* issued);
+
+  const Scenario& scenario_;
+  sim::ProgramBuilder* builder_;
+  std::vector<GroupState> groups_;
+  std::map<std::vector<sim::Rank>, GroupId> group_ids_;
+  std::vector<sim::CommunicationId> slots_;
+  std::map<std::tuple<sim::Rank, sim::Rank, sim::Bytes>, sim::TrafficId> sends_;
+};
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_COMMUNICATORS_H_

@@ -1,0 +1,56 @@
+#include "scenarios/layout.h"
+
+#include "sim/base/check.h"
+
+namespace scenarios {
+
+namespace {
+
+// How many ranks apart two neighbours along `d` are.
+std::int64_t Stride(const Layout& layout, Dimension d) {
+  std::int64_t stride = 1;
+  for (const Dimension faster : layout.order) {
+    if (faster == d) return stride;
+    stride *= layout.extent(faster);
+  }
+  CHECK(false);  // the order names all four
+  return 0;
+}
+
+}  // namespace
+
+std::int64_t Layout::extent(Dimension d) const {
+  switch (d) {
+    case Dimension::kTensor:
+      return tensor;
+    case Dimension::kContext:
+      return context;
+    case Dimension::kData:
+      return data;
+    case Dimension::kPipeline:
+      return pipeline;
+  }
+  return 0;
+}
+
+std::int64_t Layout::Coordinate(sim::Rank rank, Dimension d) const {
+  CHECK(rank.value() < ranks());
+  return rank.value() / Stride(*this, d) % extent(d);
+}
+
+std::vector<sim::Rank> Layout::Group(sim::Rank rank, Dimension d) const {
+  const std::int64_t stride = Stride(*this, d);
+  const std::int64_t first = rank.value() - Coordinate(rank, d) * stride;
+  std::vector<sim::Rank> group;
+  group.reserve(static_cast<std::size_t>(extent(d)));
+  for (std::int64_t i = 0; i < extent(d); ++i)
+    group.emplace_back(static_cast<std::uint32_t>(first + i * stride));
+  return group;
+}
+
+std::int64_t Layout::ColumnOf(sim::Rank rank) const {
+  const std::int64_t stride = Stride(*this, Dimension::kPipeline);
+  return rank.value() / (stride * pipeline) * stride + rank.value() % stride;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,184 @@
+#include "scenarios/loader.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "hardware/device_reader.h"
+#include "models/model_reader.h"
+#include "models/transformer.h"
+#include "proto/scenario.pb.h"
+#include "scenarios/catalogue.h"
+#include "scenarios/loader_parts.h"
+#include "topologies/topology.h"
+
+namespace scenarios {
+namespace {
+
+namespace config = orrery::config;
+
+bool StartsWith(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+bool IsPath(const std::string& name) {
+  return name.find('/') != name.npos || EndsWith(name, ".textproto") || EndsWith(name, ".json");
+}
+
+// The overrides of the file that a scenario calls `part`, as paths in that file.
+std::vector<proto::Override> OverridesOf(const char* part, const std::vector<proto::Override>& overrides) {
+  const std::string prefix = std::string(part) + '.';
+  std::vector<proto::Override> own;
+  for (const proto::Override& set : overrides) {
+    if (StartsWith(set.path, prefix)) own.push_back({set.index, set.path.substr(prefix.size()), set.value});
+  }
+  return own;
+}
+
+std::vector<proto::Override> OwnOverrides(const std::vector<proto::Override>& overrides) {
+  std::vector<proto::Override> own;
+  std::copy_if(overrides.begin(), overrides.end(), std::back_inserter(own), [](const proto::Override& set) {
+    return !StartsWith(set.path, "model.") && !StartsWith(set.path, "hardware.") &&
+           !StartsWith(set.path, "topology.");
+  });
+  return own;
+}
+
+std::string FolderOf(const std::string& file) {
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+// What the three names of a scenario stand for.
+struct Parts {
+  std::optional<models::Model> model;
+  std::optional<hardware::Device> device;
+  std::optional<topologies::TopologySpec> topology;
+};
+
+Parts ReadParts(const config::Scenario& in, const Block& top, const std::string& beside,
+                const std::vector<proto::Override>& overrides) {
+  Parts parts;
+  if (in.model().empty()) top.Missing("model", "give the name of a model, as \"llama_7b\"");
+  if (in.hardware().empty()) top.Missing("hardware", "give the name of a device, as \"h100_sxm\"");
+  if (in.topology().empty())
+    top.Missing("topology", "give the name of a topology, as \"rail_optimised_ndr\"");
+  if (!in.model().empty()) {
+    parts.model = models::ReadModel(in.model(), OverridesOf("model", overrides), beside, top.diagnostics());
+  }
+  if (!in.hardware().empty()) {
+    parts.device =
+        hardware::ReadDevice(in.hardware(), OverridesOf("hardware", overrides), beside, top.diagnostics());
+  }
+  if (!in.topology().empty()) {
+    parts.topology = topologies::ReadTopology(in.topology(), OverridesOf("topology", overrides), beside,
+                                              top.diagnostics(), top.PlaceOf("topology"));
+  }
+  return parts;
+}
+
+// `folder` is where files beside the scenario are; empty for an embedded one.
+std::optional<Scenario> Load(const std::string& file, const std::string& folder, std::string_view text,
+                             const std::vector<proto::Override>& overrides, proto::Diagnostics* diagnostics) {
+  const std::size_t before = diagnostics->errors().size();
+  config::Scenario in;
+  proto::Document document;
+  proto::Read(file, text, OwnOverrides(overrides), &in, &document, diagnostics);
+  if (document.root().place().empty()) return std::nullopt;
+  const Block top(document.root(), diagnostics);
+
+  Scenario scenario;
+  scenario.file = file;
+  scenario.name = in.name();
+  if (in.name().empty()) top.Missing("name", "give a name in lower_snake_case");
+  scenario.source = ReadSource(in.source(), top.Of("source"));
+  Parts parts = ReadParts(in, top, folder, overrides);
+  if (parts.model) scenario.model = *std::move(parts.model);
+  if (parts.device) scenario.device = *std::move(parts.device);
+
+  ReadLayout(in, top, &scenario);
+  ReadBatch(in, top, &scenario);
+  CheckModelFits(top, parts.model.has_value(), &scenario);
+  ReadPipeline(in, top, parts.model.has_value(), &scenario);
+  ReadTraining(in.training(), top, parts.device.has_value(), &scenario);
+  ReadRun(in, top, &scenario);
+  if (parts.device && parts.topology && scenario.devices > 0) {
+    auto fabric = topologies::BuildFabric(*parts.topology, scenario.device.node, scenario.devices);
+    if (fabric.ok()) {
+      scenario.fabric = std::move(fabric).value();
+    } else {
+      top.Error("devices", fabric.error().message);
+    }
+  }
+  if (diagnostics->errors().size() != before) return std::nullopt;
+  if (models::LargestKernelFlops(scenario.model, ExecutionOf(scenario)) > INT64_MAX) {
+    top.Of("batch").Error("micro",
+                          "one kernel would execute more than 9.2e18 operations; fewer sequences are wanted");
+    return std::nullopt;
+  }
+  WarnUnwise(top, &scenario);
+  return scenario;
+}
+
+std::optional<Scenario> LoadFile(const std::string& path, const std::string& shown, const std::string& folder,
+                                 const std::vector<proto::Override>& overrides,
+                                 proto::Diagnostics* diagnostics) {
+  std::string text;
+  if (!proto::ReadFile(path, &text, diagnostics)) return std::nullopt;
+  return Load(shown, folder, text, overrides, diagnostics);
+}
+
+}  // namespace
+
+std::optional<Scenario> LoadScenarioText(const std::string& file, std::string_view text,
+                                         const std::vector<proto::Override>& overrides,
+                                         proto::Diagnostics* diagnostics) {
+  return Load(file, FolderOf(file), text, overrides, diagnostics);
+}
+
+std::optional<Scenario> LoadScenario(const std::string& name_or_path,
+                                     const std::vector<proto::Override>& overrides,
+                                     proto::Diagnostics* diagnostics) {
+  if (name_or_path == "-") return LoadFile("/dev/stdin", "<stdin>", ".", overrides, diagnostics);
+  if (!IsPath(name_or_path)) {
+    std::vector<std::string> names;
+    for (const proto::CatalogueFile& entry : Catalogue()) {
+      if (entry.name == name_or_path)
+        return Load(std::string(entry.file), "", entry.text, overrides, diagnostics);
+      names.emplace_back(entry.name);
+    }
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(name_or_path, error)) {
+      const std::vector<std::string> near = proto::Nearest(name_or_path, names);
+      std::string wanted = near.empty() ? "`orrery list scenarios` shows all" : "did you mean ";
+      for (std::size_t i = 0; i < near.size(); ++i) wanted += (i > 0 ? " or " : "") + near[i];
+      diagnostics->Error(name_or_path,
+                         "there is no scenario or file of this name; " + wanted + (near.empty() ? "" : "?"));
+      return std::nullopt;
+    }
+  }
+  return LoadFile(name_or_path, name_or_path, FolderOf(name_or_path), overrides, diagnostics);
+}
+
+models::Execution ExecutionOf(const Scenario& scenario) {
+  models::Execution execution;
+  execution.tensor = scenario.layout.tensor;
+  execution.sequence_parallel = scenario.layout.sequence;
+  execution.micro_batch = scenario.batch.micro;
+  execution.sequence_length = scenario.batch.sequence_length;
+  execution.format = scenario.training.format;
+  execution.attention = scenario.training.attention;
+  execution.vocabulary_divisor = scenario.training.vocabulary_divisor;
+  execution.fused = true;
+  execution.dropout = scenario.training.dropout;
+  execution.gradient_fp32 = scenario.training.gradient_format == sim::NumberFormat::kFp32;
+  return execution;
+}
+
+}  // namespace scenarios

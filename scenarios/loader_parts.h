@@ -1,0 +1,75 @@
+// The parts of the loader, each in a file of its own. They fill a Scenario from
+// a message and go on after an error: what is missing or refused reads as 0,
+// and a check of several figures waits until all of them are there.
+
+#ifndef SCENARIOS_LOADER_PARTS_H_
+#define SCENARIOS_LOADER_PARTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "proto/text_reader.h"
+#include "scenarios/scenario.h"
+#include "topologies/topology.h"
+
+namespace orrery::config {
+class Batch;
+class Layout;
+class Pipeline;
+class Price;
+class Published;
+class Scenario;
+class Source;
+class Training;
+}  // namespace orrery::config
+
+namespace scenarios {
+
+// One message with the places of its fields.
+class Block {
+ public:
+  Block(proto::Field at, proto::Diagnostics* diagnostics) : at_(at), diagnostics_(diagnostics) {}
+
+  Block Of(const char* name) const { return Block(at_.At(name), diagnostics_); }
+  std::string PlaceOf(const char* name, int index = -1) const { return at_.At(name, index).place(); }
+  proto::Diagnostics* diagnostics() const { return diagnostics_; }
+
+  // The value, or 0 after an error when it is missing or out of range.
+  std::int64_t Required(const char* name, bool has, std::int64_t value, std::int64_t low,
+                        std::int64_t high) const;
+  std::int64_t Optional(const char* name, bool has, std::int64_t value, std::int64_t low, std::int64_t high,
+                        std::int64_t otherwise) const;
+  double Required(const char* name, bool has, double value, double low, double high) const;
+  double Optional(const char* name, bool has, double value, double low, double high, double otherwise) const;
+  // Says so when the input does not mention the field at all; a refused value has its own error.
+  void Missing(const char* name, const std::string& wanted) const;
+
+  void Error(const char* name, const std::string& what, int index = -1) const;
+  // Also for readers of the scenario; `path` is the whole path of the field.
+  void Warn(const char* name, const std::string& path, const std::string& what, Scenario* scenario) const;
+
+ private:
+  proto::Field at_;
+  proto::Diagnostics* diagnostics_;
+};
+
+// "title, note (url)"; an error where the title is missing.
+std::string ReadSource(const orrery::config::Source& in, const Block& block);
+
+// Figures of the layout, and what follows from them and the batch. `model` and
+// `fabric` may be missing; then what needs them is not checked.
+void ReadLayout(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
+void ReadBatch(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
+// REQUIRES: layout and batch were read
+void CheckModelFits(const Block& top, bool has_model, Scenario* scenario);
+void ReadPipeline(const orrery::config::Scenario& in, const Block& top, bool has_model, Scenario* scenario);
+void ReadTraining(const orrery::config::Training& in, const Block& top, bool has_device, Scenario* scenario);
+void ReadRun(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
+
+// Of a legal scenario: choices that cost more than they seem to.
+void WarnUnwise(const Block& top, Scenario* scenario);
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_LOADER_PARTS_H_

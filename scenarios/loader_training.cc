@@ -1,0 +1,172 @@
+// How the job trains, how it is run, and what it is compared with.
+
+#include <string>
+
+#include "proto/scenario.pb.h"
+#include "scenarios/loader_parts.h"
+
+namespace scenarios {
+namespace {
+
+namespace config = orrery::config;
+
+sim::NumberFormat FormatOf(config::Format::Kind kind, sim::NumberFormat otherwise) {
+  switch (kind) {
+    case config::Format::FP32:
+      return sim::NumberFormat::kFp32;
+    case config::Format::TF32:
+      return sim::NumberFormat::kTf32;
+    case config::Format::BF16:
+      return sim::NumberFormat::kBf16;
+    case config::Format::FP16:
+      return sim::NumberFormat::kFp16;
+    case config::Format::FP8:
+      return sim::NumberFormat::kFp8;
+    default:
+      return otherwise;
+  }
+}
+
+sim::AttentionKind AttentionOf(config::Attention::Kind kind) {
+  switch (kind) {
+    case config::Attention::UNFUSED:
+      return sim::AttentionKind::kUnfused;
+    case config::Attention::FLASH3:
+      return sim::AttentionKind::kFlash3;
+    case config::Attention::CUDNN:
+      return sim::AttentionKind::kCudnn;
+    default:
+      return sim::AttentionKind::kFlash2;
+  }
+}
+
+Recompute RecomputeOf(config::Recompute::Kind kind) {
+  switch (kind) {
+    case config::Recompute::SELECTIVE:
+      return Recompute::kSelective;
+    case config::Recompute::FULL:
+      return Recompute::kFull;
+    default:
+      return Recompute::kNone;
+  }
+}
+
+void CheckFormats(const Block& block, bool has_device, const Training& training,
+                  const hardware::Device& device) {
+  if (training.format == sim::NumberFormat::kFp8) {
+    block.Error(
+        "format",
+        "FP8 is not simulated yet: it keeps weights and activations in BF16 beside it; BF16 is wanted");
+    return;
+  }
+  const sim::NumberFormat gradient = training.gradient_format;
+  if (gradient != sim::NumberFormat::kFp32 && gradient != training.format) {
+    block.Error("gradient_type", std::string(hardware::ToText(gradient)) + " gradients of " +
+                                     hardware::ToText(training.format) + " weights; FP32 or " +
+                                     hardware::ToText(training.format) + " is wanted");
+  }
+  if (!has_device) return;
+  if (!hardware::SupportsFormat(device, training.format)) {
+    block.Error("format", hardware::WhyNotFormat(device, training.format));
+  }
+  if (hardware::SupportsAttention(device, training.attention)) return;
+  std::string known;
+  for (const sim::AttentionKind kind : hardware::AttentionKinds(device)) {
+    known += (known.empty() ? "" : ", ") + std::string(hardware::ToText(kind));
+  }
+  block.Error("attention", std::string(hardware::ToText(training.attention)) +
+                               " has no figures for device \"" + device.name + "\"; one of " + known +
+                               " is wanted");
+}
+
+}  // namespace
+
+void ReadTraining(const config::Training& in, const Block& top, bool has_device, Scenario* scenario) {
+  constexpr double kBytesPerMb = 1e6;
+  constexpr double kLeastBucket = 0.001, kMostBucket = 1e6, kUsualBucket = 160;  // MB; proto/scenario.proto
+  constexpr std::int64_t kMostDivisor = 65'536, kUsualDivisor = 128;
+  const Block block = top.Of("training");
+  Training& training = scenario->training;
+  training.format = FormatOf(in.format(), sim::NumberFormat::kBf16);
+  training.gradient_format = FormatOf(in.gradient_type(), sim::NumberFormat::kFp32);
+  const bool replicated = in.optimizer_sharding() == config::OptimizerSharding::NONE;
+  training.optimizer_sharding = replicated ? OptimizerSharding::kReplicated : OptimizerSharding::kZero1;
+  training.overlap_gradient_reduce = !in.has_overlap_gradient_reduce() || in.overlap_gradient_reduce();
+  training.overlap_parameter_gather =
+      in.has_overlap_parameter_gather() ? in.overlap_parameter_gather() : !replicated;
+  if (replicated && training.overlap_parameter_gather) {
+    block.Error("overlap_parameter_gather",
+                "true needs optimizer_sharding ZERO_1; without it nothing is gathered");
+  }
+  const double bucket = block.Optional("bucket_mb", in.has_bucket_mb(), in.bucket_mb(), kLeastBucket,
+                                       kMostBucket, kUsualBucket);
+  training.bucket = sim::Bytes(static_cast<std::int64_t>(bucket * kBytesPerMb + 0.5));
+  training.recompute = RecomputeOf(in.recompute());
+  training.attention = AttentionOf(in.attention());
+  training.dropout = in.dropout();
+  training.vocabulary_divisor = block.Optional("vocabulary_divisor", in.has_vocabulary_divisor(),
+                                               in.vocabulary_divisor(), 1, kMostDivisor, kUsualDivisor);
+  training.gradient_norm = !in.has_gradient_norm() || in.gradient_norm();
+  CheckFormats(block, has_device, training, scenario->device);
+}
+
+void ReadRun(const config::Scenario& in, const Block& top, Scenario* scenario) {
+  constexpr std::int64_t kLeastSteps = 2, kMostSteps = 1000, kUsualSteps = 3;
+  constexpr double kMostPrice = 1e6, kShortestStep = 1e-9, kLongestStep = 1e7;
+  scenario->steps = top.Optional("steps", in.has_steps(), in.steps(), kLeastSteps, kMostSteps, kUsualSteps);
+  scenario->fidelity = in.fidelity() == config::Fidelity::CHUNK ? Fidelity::kChunk : Fidelity::kFlow;
+  if (in.has_price()) {
+    const Block price = top.Of("price");
+    scenario->price_usd_per_device_hour =
+        price.Required("usd_per_device_hour", in.price().has_usd_per_device_hour(),
+                       in.price().usd_per_device_hour(), 0.0, kMostPrice);
+    scenario->price_source = ReadSource(in.price().source(), price.Of("source"));
+  }
+  if (in.has_published()) {
+    const Block published = top.Of("published");
+    Published result;
+    result.step_time_s = published.Required("step_time_s", in.published().has_step_time_s(),
+                                            in.published().step_time_s(), kShortestStep, kLongestStep);
+    result.source = ReadSource(in.published().source(), published.Of("source"));
+    scenario->published = result;
+  }
+}
+
+void WarnUnwise(const Block& top, Scenario* scenario) {
+  const Layout& layout = scenario->layout;
+  const models::Model& model = scenario->model;
+  const auto text = [](std::int64_t n) { return std::to_string(n); };
+  if (layout.tensor > model.kv_heads) {
+    top.Of("layout").Warn("tensor", "layout.tensor",
+                          text(layout.tensor) + " ranks share " + text(model.kv_heads) +
+                              " key/value heads, so each head is held and computed " +
+                              text(layout.tensor / model.kv_heads) + " times",
+                          scenario);
+  }
+  const std::vector<std::uint32_t>& domain = scenario->fabric.domain;
+  for (std::int64_t rank = 0; layout.tensor > 1 && rank < layout.ranks(); ++rank) {
+    const std::vector<sim::Rank> group =
+        layout.Group(sim::Rank(static_cast<std::uint32_t>(rank)), Dimension::kTensor);
+    if (domain[group.front().pos()] == domain[group.back().pos()]) continue;
+    top.Of("layout").Warn(
+        "tensor", "layout.tensor",
+        "a tensor group of " + text(layout.tensor) +
+            " reaches beyond one NVLink domain; its all-reduce of every layer crosses the network",
+        scenario);
+    break;
+  }
+  if (layout.pipeline > 1 && scenario->batch.micro_batches < layout.pipeline) {
+    top.Of("layout").Warn("pipeline", "layout.pipeline",
+                          text(scenario->batch.micro_batches) + " micro-batches cannot fill " +
+                              text(layout.pipeline) + " stages; most of the step is bubble",
+                          scenario);
+  }
+  if (scenario->batch.sequence_length > model.max_positions) {
+    top.Of("batch").Warn("sequence_length", "batch.sequence_length",
+                         text(scenario->batch.sequence_length) + " tokens are more than the " +
+                             text(model.max_positions) + " that model \"" + model.name + "\" was made for",
+                         scenario);
+  }
+}
+
+}  // namespace scenarios

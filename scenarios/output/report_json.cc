@@ -1,0 +1,125 @@
+#include "scenarios/output/report_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace scenarios {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Parts of a whole as a map of seconds. A picosecond is 1e-12 s, so sums of the
+// printed doubles agree with the whole to the last digit or two.
+Json Seconds(const std::vector<TimePart>& parts) {
+  Json map = Json::object();
+  for (const TimePart& part : parts) map[part.name] = part.time.seconds();
+  return map;
+}
+
+Json ByteMap(const std::vector<BytePart>& parts) {
+  Json map = Json::object();
+  for (const BytePart& part : parts) map[part.name] = part.bytes.count();
+  return map;
+}
+
+template <class T>
+Json OrNull(const std::optional<T>& value) {
+  return value.has_value() ? Json(*value) : Json(nullptr);
+}
+
+Json StageJson(const StageReport& stage) {
+  return {{"stage", stage.stage},
+          {"layers", stage.layers},
+          {"parameters_per_rank", stage.parameters},
+          {"rank", stage.rank},
+          {"busy_s", stage.busy.seconds()},
+          {"breakdown_s", Seconds(stage.breakdown)},
+          {"memory_bytes", ByteMap(stage.memory)},
+          {"memory_total_bytes", stage.memory_total.count()},
+          {"micro_batches_in_flight", stage.micro_batches_in_flight},
+          {"fits", stage.fits}};
+}
+
+Json TierJson(const TierReport& tier) {
+  return {{"tier", tier.name},
+          {"links", tier.links},
+          {"mean_utilisation", tier.mean_utilisation},
+          {"max_utilisation", tier.max_utilisation},
+          {"busiest_link", tier.busiest_link},
+          {"busiest_link_bytes", tier.busiest_bytes.count()}};
+}
+
+Json ClosedFormJson(const ClosedForm& form) {
+  return {{"six_pd_flops", form.six_pd_flops},
+          {"six_pd_mfu", form.six_pd_mfu},
+          {"time_at_peak_s", form.time_at_peak_s},
+          {"bubble_share", form.bubble_share},
+          {"gradient_bytes_per_rank", form.gradient_bytes_per_rank},
+          {"parameter_bytes_per_rank", form.parameter_bytes_per_rank},
+          {"tensor_bytes_per_rank", form.tensor_bytes_per_rank},
+          {"pipeline_bytes_per_rank", form.pipeline_bytes_per_rank}};
+}
+
+Json LayoutJson(const Report& report) {
+  return {{"tensor", report.tensor},
+          {"sequence", report.sequence},
+          {"pipeline", report.pipeline},
+          {"virtual", report.virtual_stages},
+          {"data", report.data},
+          {"schedule", report.schedule}};
+}
+
+}  // namespace
+
+std::string ReportJson(const Report& report) {
+  Json json = {{"schema_version", kReportSchemaVersion},
+               {"scenario", report.scenario},
+               {"file", report.file},
+               {"source", report.source},
+               {"model", report.model},
+               {"hardware", report.hardware},
+               {"topology", report.topology},
+               {"devices", report.devices},
+               {"layout", LayoutJson(report)},
+               {"global_batch", report.global_batch},
+               {"micro_batch", report.micro_batch},
+               {"micro_batches", report.micro_batches},
+               {"sequence_length", report.sequence_length},
+               {"parameters", report.parameters},
+               {"digest", report.digest},
+               {"tasks", report.tasks},
+               {"events", report.events},
+               {"steps", report.steps},
+               {"steady", report.steady},
+               {"step_time_s", report.step_time.seconds()},
+               {"mfu", report.mfu},
+               {"mfu_causal", report.mfu_causal},
+               {"hfu", report.hfu},
+               {"tokens_per_s", report.tokens_per_s},
+               {"tflops_per_gpu", report.tflops_per_device},
+               {"peak_tflops_per_gpu", report.peak_tflops},
+               {"breakdown_rank", report.breakdown_rank},
+               {"breakdown_s", Seconds(report.breakdown)},
+               {"critical_path_s", Seconds(report.critical_path)}};
+  json["stages"] = Json::array();
+  for (const StageReport& stage : report.stages) json["stages"].push_back(StageJson(stage));
+  json["links"] = Json::array();
+  for (const TierReport& tier : report.tiers) json["links"].push_back(TierJson(tier));
+  json["memory_bytes_per_gpu"] = report.memory_per_device.count();
+  json["fits"] = report.fits;
+  json["price_usd_per_gpu_hour"] = OrNull(report.price_usd_per_device_hour);
+  json["price_source"] = report.price_source;
+  json["cost_usd_per_step"] = OrNull(report.cost_usd_per_step);
+  json["cost_usd_per_trillion_tokens"] = OrNull(report.cost_usd_per_trillion_tokens);
+  json["closed_form"] = ClosedFormJson(report.closed_form);
+  json["published_step_time_s"] = OrNull(report.published_step_time_s);
+  json["published_source"] = report.published_source;
+  json["warnings"] = report.warnings;
+  json["figures"] = Json::array();
+  for (const Provenance& figure : report.figures) {
+    json["figures"].push_back(
+        {{"key", figure.key}, {"value", figure.value}, {"basis", figure.basis}, {"source", figure.source}});
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace scenarios

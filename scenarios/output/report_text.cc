@@ -1,0 +1,201 @@
+#include "scenarios/output/report_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+
+namespace scenarios {
+namespace {
+
+// printf into a string; lines of a report are short.
+[[gnu::format(printf, 1, 2)]] std::string Format(const char* format, ...) {
+  std::array<char, 512> line;
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(line.data(), line.size(), format, arguments);
+  va_end(arguments);
+  return line.data();
+}
+
+std::string Percent(double part) { return Format("%5.1f %%", 100 * part); }
+
+// Breaks after at most 100 columns, at spaces; later lines are indented.
+std::string Wrap(const std::string& text, const std::string& indent) {
+  constexpr std::size_t kWidth = 100;
+  std::string out, line = indent;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::size_t end = text.find(' ', at);
+    if (end == std::string::npos) end = text.size();
+    const std::string word = text.substr(at, end - at);
+    at = end + 1;
+    if (line.size() + 1 + word.size() > kWidth && line.size() > indent.size()) {
+      out += line + '\n';
+      line = indent;
+    }
+    line += (line.size() > indent.size() ? " " : "") + word;
+  }
+  return out + line + '\n';
+}
+
+std::string Heading(const Report& r) {
+  std::string text = r.scenario + "\n";
+  text += Wrap(r.model + " (" + CountText(r.parameters) + " parameters) on " + CountText(r.devices) + " x " +
+                   r.hardware + ", " + r.topology,
+               "  ");
+  std::string layout = Format("tensor %lld%s x pipeline %lld", static_cast<long long>(r.tensor),
+                              r.sequence ? " with sequence parallelism" : "", static_cast<long long>(r.pipeline));
+  if (r.virtual_stages > 1) layout += Format(" (%lld virtual)", static_cast<long long>(r.virtual_stages));
+  layout += Format(" x data %lld, ", static_cast<long long>(r.data)) + r.schedule;
+  text += Wrap(layout, "  ");
+  text += Wrap(CountText(r.global_batch) + " sequences of " + CountText(r.sequence_length) + " tokens a step: " +
+                   CountText(r.micro_batches) + " micro-batches of " + CountText(r.micro_batch) + " a data rank",
+               "  ");
+  return text;
+}
+
+std::string Headline(const Report& r) {
+  std::string text = Format("\n  step time   %s%s\n", TimeText(r.step_time).c_str(),
+                            r.steady ? "" : "   (not steady: more steps would tell)");
+  if (r.published_step_time_s.has_value()) {
+    const double off = r.step_time.seconds() / *r.published_step_time_s - 1;
+    text += Format("  published   %.4g s: %+.1f %% off\n", *r.published_step_time_s, 100 * off);
+  }
+  text += Format("  MFU         %s   (%.1f of %.1f TFLOP/s a device; attention counted in full)\n",
+                 Percent(r.mfu).c_str(), r.tflops_per_device, r.peak_tflops);
+  text += Format("              %s   attention counted half, as causal\n", Percent(r.mfu_causal).c_str());
+  text += Format("  HFU         %s   recomputation counted\n", Percent(r.hfu).c_str());
+  text += Format("  tokens      %s a second\n", CountText(static_cast<std::int64_t>(r.tokens_per_s)).c_str());
+  if (r.cost_usd_per_step.has_value()) {
+    text += Format("  cost        $%.4g a step, $%.4g a trillion tokens at $%.4g a device-hour\n",
+                   *r.cost_usd_per_step, *r.cost_usd_per_trillion_tokens, *r.price_usd_per_device_hour);
+  }
+  return text;
+}
+
+std::string PartTable(const std::string& title, const std::vector<TimePart>& parts, sim::Duration whole) {
+  std::string text = "\n" + title + "\n";
+  for (const TimePart& part : parts) {
+    if (part.time == sim::Duration()) continue;
+    text += Format("  %-24s %12s  %s\n", part.name.c_str(), TimeText(part.time).c_str(),
+                   Percent(part.time.seconds() / whole.seconds()).c_str());
+  }
+  text += Format("  %-24s %12s\n", "together", TimeText(whole).c_str());
+  return text;
+}
+
+sim::Bytes PartOf(const StageReport& stage, const char* name) {
+  for (const BytePart& part : stage.memory) {
+    if (part.name == name) return part.bytes;
+  }
+  return {};
+}
+
+std::string StageTable(const Report& r) {
+  constexpr std::size_t kMost = 20;
+  std::string text = Format("\nStages (memory of one device, of %s)\n", BytesText(r.memory_per_device).c_str());
+  text += Format("  %5s %6s %6s %11s %11s %11s %11s %6s %11s\n", "stage", "layers", "busy", "weights", "gradients",
+                 "optimizer", "activations", "flight", "total");
+  for (std::size_t i = 0; i < r.stages.size(); ++i) {
+    if (r.stages.size() > kMost && i == kMost - 2) {
+      text += Format("  ... %zu more; --json has them all\n", r.stages.size() - kMost + 1);
+      i = r.stages.size() - 1;
+    }
+    const StageReport& s = r.stages[i];
+    const sim::Bytes optimizer = PartOf(s, "master_weights") + PartOf(s, "moments");
+    const sim::Bytes activations = PartOf(s, "activations") + PartOf(s, "recomputed");
+    text += Format("  %5lld %6lld %5.1f%% %11s %11s %11s %11s %6lld %11s%s\n", static_cast<long long>(s.stage),
+                   static_cast<long long>(s.layers), 100 * s.busy.seconds() / r.step_time.seconds(),
+                   BytesText(PartOf(s, "weights")).c_str(), BytesText(PartOf(s, "gradients")).c_str(),
+                   BytesText(optimizer).c_str(), BytesText(activations).c_str(),
+                   static_cast<long long>(s.micro_batches_in_flight), BytesText(s.memory_total).c_str(),
+                   s.fits ? "" : " !");
+  }
+  if (!r.fits) text += "  ! does not fit into the device's memory\n";
+  return text;
+}
+
+std::string TierTable(const Report& r) {
+  if (r.tiers.empty()) return "";
+  std::string text = Format("\nLinks\n  %-12s %8s %8s %8s   %s\n", "tier", "links", "mean", "busiest", "which");
+  for (const TierReport& t : r.tiers) {
+    text += Format("  %-12s %8s %s %s   %s\n", t.name.c_str(), CountText(t.links).c_str(),
+                   Percent(t.mean_utilisation).c_str(), Percent(t.max_utilisation).c_str(), t.busiest_link.c_str());
+  }
+  return text;
+}
+
+std::string ClosedFormText(const Report& r) {
+  const ClosedForm& form = r.closed_form;
+  std::string text = "\nBy hand\n";
+  text += Format("  6PD                %.4g FLOP: %s at peak, so T = 6PD / (N peak MFU) needs MFU %s\n",
+                 form.six_pd_flops, TimeText(sim::Duration::FromSeconds(form.time_at_peak_s)).c_str(),
+                 Percent(form.six_pd_mfu).c_str());
+  text += Format("  pipeline bubble   %s   (p-1)/(v m + p-1)\n", Percent(form.bubble_share).c_str());
+  text += Format("  sent by a device   %.3g GB gradients, %.3g GB parameters, %.3g GB tensor, %.3g GB pipeline\n",
+                 form.gradient_bytes_per_rank * 1e-9, form.parameter_bytes_per_rank * 1e-9,
+                 form.tensor_bytes_per_rank * 1e-9, form.pipeline_bytes_per_rank * 1e-9);
+  return text;
+}
+
+std::string Footer(const Report& r) {
+  std::string text;
+  for (const std::string& warning : r.warnings) text += Wrap("warning: " + warning, "  ");
+  if (!text.empty()) text = "\n" + text;
+  std::array<int, 4> count{};
+  constexpr std::array<const char*, 4> kBases = {"measured", "published", "derived", "assumed"};
+  for (const Provenance& figure : r.figures) {
+    for (std::size_t i = 0; i < kBases.size(); ++i) count[i] += figure.basis == kBases[i] ? 1 : 0;
+  }
+  text += Format("\nFigures of %s: %d measured, %d published, %d derived, %d assumed (--json lists them)\n",
+                 r.hardware.c_str(), count[0], count[1], count[2], count[3]);
+  text += Format("%s tasks, %s events, %lld steps, digest %s\n", CountText(static_cast<std::int64_t>(r.tasks)).c_str(),
+                 CountText(static_cast<std::int64_t>(r.events)).c_str(), static_cast<long long>(r.steps),
+                 r.digest.c_str());
+  return text;
+}
+
+}  // namespace
+
+std::string TimeText(sim::Duration time) {
+  const std::int64_t ps = time.ps();
+  struct Unit {
+    std::int64_t ps;
+    const char* name;
+  };
+  constexpr std::array<Unit, 4> kUnits = {
+      Unit{1'000'000'000'000, "s"}, {1'000'000'000, "ms"}, {1'000'000, "us"}, {1'000, "ns"}};
+  for (const Unit& unit : kUnits) {
+    if (ps < unit.ps) continue;
+    const double value = static_cast<double>(ps) / static_cast<double>(unit.ps);
+    return Format(value < 10 ? "%.4f %s" : value < 100 ? "%.3f %s" : "%.2f %s", value, unit.name);
+  }
+  return Format("%lld ps", static_cast<long long>(ps));
+}
+
+std::string BytesText(sim::Bytes bytes) {
+  constexpr std::array<const char*, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  auto value = static_cast<double>(bytes.count());
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return Format(unit == 0 ? "%.0f %s" : value < 100 ? "%.2f %s" : "%.1f %s", value, kUnits[unit]);
+}
+
+std::string CountText(std::int64_t count) {
+  std::string digits = std::to_string(count);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (count < 0 ? 1 : 0); at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  }
+  return digits;
+}
+
+std::string ReportText(const Report& r) {
+  return Heading(r) + Headline(r) +
+         PartTable(Format("Breakdown of the step on rank %u, which idles least", r.breakdown_rank), r.breakdown,
+                   r.step_time) +
+         PartTable("Critical path through all ranks", r.critical_path, r.step_time) + StageTable(r) + TierTable(r) +
+         ClosedFormText(r) + Footer(r);
+}
+
+}  // namespace scenarios

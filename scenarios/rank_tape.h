@@ -1,0 +1,70 @@
+// RankTape: writes the tasks of one rank, in order, with what each waits for.
+
+#ifndef SCENARIOS_RANK_TAPE_H_
+#define SCENARIOS_RANK_TAPE_H_
+
+#include <array>
+#include <vector>
+
+#include "sim/program/program_builder.h"
+
+namespace scenarios {
+
+class RankTape {
+ public:
+  RankTape(sim::ProgramBuilder* builder, sim::Rank rank) : builder_(builder), rank_(rank) {}
+
+  sim::Rank rank() const { return rank_; }
+
+  // The rank's stream of this kind; made when first asked for.
+  sim::StreamId stream(sim::StreamKind kind) {
+    sim::StreamId& id = streams_[static_cast<std::size_t>(kind)];
+    if (!id.valid()) id = builder_->AddStream(rank_, kind);
+    return id;
+  }
+
+  // The next work on the compute stream waits for `task` too (none: ignored).
+  void WaitFor(sim::TaskId task) {
+    if (task.valid()) waits_.push_back(task);
+  }
+
+  // The optimizer waits for `task`: kept until TakeEndWaits().
+  void WaitForAtEnd(sim::TaskId task) {
+    if (task.valid()) end_waits_.push_back(task);
+  }
+  void TakeEndWaits() {
+    waits_.insert(waits_.end(), end_waits_.begin(), end_waits_.end());
+    end_waits_.clear();
+  }
+
+  // Work on the compute stream. Work that takes no time is no task.
+  void Work(sim::WorkTimes times, sim::TaskClass task_class, sim::Label label) {
+    if (times.alone == sim::Duration()) return;
+    last_ = builder_->Work(stream(sim::StreamKind::kCompute), builder_->AddWork(times), task_class, label);
+    TakeWaits();
+  }
+
+  void Mark(sim::TaskClass task_class, sim::Label label) {
+    last_ = builder_->Mark(stream(sim::StreamKind::kCompute), task_class, label);
+    TakeWaits();
+  }
+
+  // The last work on the compute stream; none at first.
+  sim::TaskId last() const { return last_; }
+
+ private:
+  void TakeWaits() {
+    for (const sim::TaskId task : waits_) builder_->After(last_, task);
+    waits_.clear();
+  }
+
+  sim::ProgramBuilder* builder_;
+  sim::Rank rank_;
+  std::array<sim::StreamId, 11> streams_;  // by StreamKind
+  std::vector<sim::TaskId> waits_, end_waits_;
+  sim::TaskId last_;
+};
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_RANK_TAPE_H_

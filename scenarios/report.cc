@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <array>
+
+#include "models/flops.h"
+#include "models/parameters.h"
+#include "scenarios/closed_form.h"
+#include "scenarios/run.h"
+#include "scenarios/stage_memory.h"
+#include "sim/analysis/breakdown.h"
+#include "sim/analysis/critical_path.h"
+#include "sim/analysis/link_load.h"
+#include "sim/analysis/step.h"
+
+namespace scenarios {
+namespace {
+
+std::vector<TimePart> PartsOf(const sim::Breakdown& breakdown) {
+  std::vector<TimePart> parts;
+  for (int cause = 0; cause < sim::kCauses; ++cause) {
+    parts.push_back(
+        {sim::ToText(static_cast<sim::Cause>(cause)), breakdown.time[static_cast<std::size_t>(cause)]});
+  }
+  return parts;
+}
+
+// Work by class, then communication by class: what it waits for (latency) and
+// what it moves (transfer).
+std::vector<TimePart> PartsOf(const sim::CriticalPath& path) {
+  std::vector<TimePart> parts;
+  for (int i = 0; i < sim::kTaskClasses; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const auto task_class = static_cast<sim::TaskClass>(i);
+    const std::string name = sim::ToText(task_class);
+    if (sim::IsWork(task_class)) {
+      parts.push_back({name, path.work[at]});
+    } else if (path.latency[at] + path.transfer[at] + path.work[at] > sim::Duration()) {
+      parts.push_back({name + " latency", path.latency[at]});
+      parts.push_back({name + " transfer", path.transfer[at] + path.work[at]});
+    }
+  }
+  return parts;
+}
+
+std::vector<std::vector<sim::Rank>> RanksByStage(const Layout& layout) {
+  std::vector<std::vector<sim::Rank>> ranks(static_cast<std::size_t>(layout.pipeline));
+  for (std::int64_t r = 0; r < layout.ranks(); ++r) {
+    const sim::Rank rank(static_cast<std::uint32_t>(r));
+    ranks[static_cast<std::size_t>(layout.Coordinate(rank, Dimension::kPipeline))].push_back(rank);
+  }
+  return ranks;
+}
+
+void AddStages(const Scenario& scenario, const StepProgram& steps, const sim::Timeline& timeline,
+               const sim::StepTimes& times, Report* report) {
+  const sim::Predecessors predecessors = sim::FindPredecessors(steps.program);
+  const std::vector<sim::RankTimes> rank_times = sim::RankTimesOf(steps.program, timeline, times.period);
+  const auto ranks = RanksByStage(scenario.layout);
+  sim::Duration least_idle = sim::Duration::Picoseconds(-1);
+  for (std::size_t stage = 0; stage < steps.stages.size(); ++stage) {
+    const StagePlan& plan = steps.stages[stage];
+    sim::Rank busiest = ranks[stage].front();
+    for (const sim::Rank rank : ranks[stage]) {
+      if (rank_times[rank.pos()].compute_busy > rank_times[busiest.pos()].compute_busy) busiest = rank;
+    }
+    const StageMemory memory = MemoryOfStage(
+        scenario, plan,
+        scenario.pipeline.schedule->order(scenario.pipeline.shape, static_cast<std::uint32_t>(stage)));
+    StageReport row{.stage = static_cast<std::int64_t>(stage),
+                    .parameters = plan.held.total().total(),
+                    .rank = busiest.value(),
+                    .busy = rank_times[busiest.pos()].compute_busy,
+                    .breakdown = PartsOf(sim::BreakdownOf(steps.program, timeline, predecessors, busiest,
+                                                          times.WindowOf(busiest))),
+                    .memory = memory.parts,
+                    .memory_total = memory.total,
+                    .micro_batches_in_flight = memory.micro_batches_in_flight,
+                    .fits = memory.total <= scenario.device.usable_memory};
+    for (std::int64_t piece = row.stage;
+         piece < static_cast<std::int64_t>(scenario.pipeline.layers_of_piece.size());
+         piece += scenario.layout.pipeline) {
+      row.layers += scenario.pipeline.layers_of_piece[static_cast<std::size_t>(piece)];
+    }
+    report->fits = report->fits && row.fits;
+    if (row.busy > least_idle) {
+      least_idle = row.busy;
+      report->breakdown = row.breakdown;
+      report->breakdown_rank = row.rank;
+    }
+    report->stages.push_back(std::move(row));
+  }
+  report->critical_path = PartsOf(sim::CriticalPathOf(steps.program, timeline, predecessors, times.period));
+}
+
+void AddTiers(const Scenario& scenario, const StepProgram& steps, const sim::Timeline& timeline,
+              sim::Interval period, Report* report) {
+  const sim::LinkBytes bytes = sim::LinkBytesOf(steps.program, timeline, period);
+  for (int t = 0; t < topologies::kTierCount; ++t) {
+    const auto tier = static_cast<topologies::Tier>(t);
+    TierReport row{.name = topologies::ToText(tier), .busiest_link = {}, .busiest_bytes = {}};
+    for (std::size_t l = 0; l < scenario.fabric.links.size(); ++l) {
+      const topologies::Link& link = scenario.fabric.links[l];
+      if (link.tier != tier) continue;
+      ++row.links;
+      const double used = sim::Utilisation(bytes.window[l], link.capacity, period.length());
+      row.mean_utilisation += used;
+      if (used <= row.max_utilisation) continue;
+      row.max_utilisation = used;
+      row.busiest_link = scenario.fabric.LinkName(sim::LinkId(l));
+      row.busiest_bytes = bytes.window[l];
+    }
+    if (row.links == 0) continue;
+    row.mean_utilisation /= static_cast<double>(row.links);
+    report->tiers.push_back(std::move(row));
+  }
+}
+
+// Rates that follow from the step time.
+void AddRates(const Scenario& scenario, Report* report) {
+  const Batch& batch = scenario.batch;
+  const double seconds = report->step_time.seconds();
+  const auto devices = static_cast<double>(scenario.devices);
+  const double peak = hardware::PeakFlopsPerSecond(scenario.device, scenario.training.format);
+  const sim::Wide full = models::ModelFlops(scenario.model, batch.global, batch.sequence_length);
+  const sim::Wide causal = models::ModelFlops(scenario.model, batch.global, batch.sequence_length,
+                                              models::AttentionCount::kCausal);
+  sim::Wide executed = full;
+  if (scenario.training.recompute == Recompute::kFull) {
+    executed += models::FullRecomputeFlops(scenario.model, batch.global, batch.sequence_length);
+  } else if (scenario.training.recompute == Recompute::kSelective) {
+    executed += models::SelectiveRecomputeFlops(scenario.model, batch.global, batch.sequence_length);
+  }
+  report->peak_tflops = peak * 1e-12;
+  report->tflops_per_device = static_cast<double>(full) / seconds / devices * 1e-12;
+  report->mfu = static_cast<double>(full) / seconds / devices / peak;
+  report->mfu_causal = static_cast<double>(causal) / seconds / devices / peak;
+  report->hfu = static_cast<double>(executed) / seconds / devices / peak;
+  report->tokens_per_s = static_cast<double>(batch.global * batch.sequence_length) / seconds;
+  report->price_usd_per_device_hour = scenario.price_usd_per_device_hour;
+  report->price_source = scenario.price_source;
+  if (scenario.price_usd_per_device_hour.has_value()) {
+    const double cost = devices * *scenario.price_usd_per_device_hour * seconds / 3600;
+    report->cost_usd_per_step = cost;
+    report->cost_usd_per_trillion_tokens =
+        cost / static_cast<double>(batch.global * batch.sequence_length) * 1e12;
+  }
+}
+
+Report Describe(const Scenario& scenario) {
+  Report report;
+  report.scenario = scenario.name;
+  report.file = scenario.file;
+  report.source = scenario.source;
+  report.model = scenario.model.name;
+  report.hardware = scenario.device.name;
+  report.topology = scenario.fabric.name;
+  report.schedule = scenario.pipeline.schedule->name;
+  report.devices = scenario.devices;
+  report.tensor = scenario.layout.tensor;
+  report.sequence = scenario.layout.sequence;
+  report.pipeline = scenario.layout.pipeline;
+  report.data = scenario.layout.data;
+  report.virtual_stages = scenario.layout.virtual_stages;
+  report.global_batch = scenario.batch.global;
+  report.micro_batch = scenario.batch.micro;
+  report.micro_batches = scenario.batch.micro_batches;
+  report.sequence_length = scenario.batch.sequence_length;
+  report.parameters = models::ParametersOf(scenario.model).total();
+  report.steps = scenario.steps;
+  report.memory_per_device = scenario.device.usable_memory;
+  report.warnings = scenario.warnings;
+  for (const hardware::Figure& figure : scenario.device.figures) {
+    report.figures.push_back({figure.key, figure.value, hardware::ToText(figure.basis), figure.source});
+  }
+  if (scenario.published.has_value()) {
+    report.published_step_time_s = scenario.published->step_time_s;
+    report.published_source = scenario.published->source;
+  }
+  return report;
+}
+
+}  // namespace
+
+Report MakeReport(const Scenario& scenario, const StepProgram& steps, const sim::Timeline& timeline) {
+  Report report = Describe(scenario);
+  const sim::StepTimes times = sim::FindSteps(steps.program, timeline);
+  report.digest = timeline.digest;
+  report.tasks = steps.program.tasks();
+  report.events = timeline.events;
+  report.step_time = times.step_time();
+  report.steady = times.steady;
+  AddRates(scenario, &report);
+  AddStages(scenario, steps, timeline, times, &report);
+  AddTiers(scenario, steps, timeline, times.period, &report);
+  report.closed_form = ClosedFormOf(scenario, steps.stages, report.step_time);
+  return report;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,110 @@
+// Report: what a run found, as values. The writers in scenarios/output print
+// it; nothing is computed there.
+
+#ifndef SCENARIOS_REPORT_H_
+#define SCENARIOS_REPORT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/units.h"
+
+namespace scenarios {
+
+// A named part of a whole, in the order to print.
+struct TimePart {
+  std::string name;
+  sim::Duration time;
+};
+struct BytePart {
+  std::string name;
+  sim::Bytes bytes;
+};
+
+// One pipeline stage. Times are of its rank that idles least, in the last period.
+struct StageReport {
+  std::int64_t stage = 0;
+  std::int64_t layers = 0;
+  std::int64_t parameters = 0;      // held by one rank
+  std::uint32_t rank = 0;           // the one the times are of
+  sim::Duration busy;               // of its compute stream
+  std::vector<TimePart> breakdown;  // adds up to the step time
+  std::vector<BytePart> memory;     // adds up to memory_total
+  sim::Bytes memory_total;
+  std::int64_t micro_batches_in_flight = 0;  // most activations (of one chunk each) held at once
+  bool fits = true;
+};
+
+// All links of one kind.
+struct TierReport {
+  std::string name;
+  std::int64_t links = 0;
+  double mean_utilisation = 0;  // of the last period: 1 = full all the time
+  double max_utilisation = 0;
+  std::string busiest_link;
+  sim::Bytes busiest_bytes;
+};
+
+// What a planner computes by hand, beside what the simulation gave.
+struct ClosedForm {
+  double six_pd_flops = 0;              // 6 * parameters * tokens of a step
+  double six_pd_mfu = 0;                // what MFU must be for T = 6PD / (N * peak * MFU)
+  double time_at_peak_s = 0;            // 6PD / (N * peak)
+  double bubble_share = 0;              // (p-1) / (v*m + p-1) of the pipeline's own time
+  double gradient_bytes_per_rank = 0;   // sent for data parallelism in a step
+  double parameter_bytes_per_rank = 0;  // sent to gather parameters (ZeRO-1)
+  double tensor_bytes_per_rank = 0;     // sent inside the tensor group
+  double pipeline_bytes_per_rank = 0;   // sent to the next and previous stage
+};
+
+// One figure of the device that the result leans on.
+struct Provenance {
+  std::string key, value, basis, source;
+};
+
+struct Report {
+  std::string scenario, file, source;
+  std::string model, hardware, topology;
+  std::string schedule;
+  std::int64_t devices = 0;
+  std::int64_t tensor = 1, pipeline = 1, data = 1, virtual_stages = 1;
+  bool sequence = false;
+  std::int64_t global_batch = 0, micro_batch = 0, micro_batches = 0, sequence_length = 0;
+  std::int64_t parameters = 0;  // of the whole model
+
+  std::string digest;
+  std::uint64_t tasks = 0, events = 0;
+  std::int64_t steps = 0;
+
+  sim::Duration step_time;
+  bool steady = false;      // the last two periods are equal
+  double mfu = 0, hfu = 0;  // of the data-sheet peak; full attention, logits
+  double mfu_causal = 0;    // attention counted half
+  double tokens_per_s = 0;
+  double tflops_per_device = 0;  // model FLOPs
+  double peak_tflops = 0;
+
+  std::uint32_t breakdown_rank = 0;     // of the stage that idles least
+  std::vector<TimePart> breakdown;      // adds up to step_time
+  std::vector<TimePart> critical_path;  // adds up to step_time
+  std::vector<StageReport> stages;
+  std::vector<TierReport> tiers;
+
+  sim::Bytes memory_per_device;  // usable
+  bool fits = true;
+  std::optional<double> price_usd_per_device_hour;
+  std::string price_source;
+  std::optional<double> cost_usd_per_step, cost_usd_per_trillion_tokens;
+  ClosedForm closed_form;
+  std::optional<double> published_step_time_s;
+  std::string published_source;
+  std::vector<std::string> warnings;
+  std::vector<Provenance> figures;
+};
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_REPORT_H_

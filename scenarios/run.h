@@ -1,0 +1,32 @@
+// Run: the whole column for one scenario: build, simulate, read.
+
+#ifndef SCENARIOS_RUN_H_
+#define SCENARIOS_RUN_H_
+
+#include "scenarios/report.h"
+#include "scenarios/scenario.h"
+#include "scenarios/step_builder.h"
+#include "sim/base/result.h"
+#include "sim/program/timeline.h"
+
+namespace scenarios {
+
+struct RunOptions {
+  bool log_rates = false;  // for the trace's link counters
+};
+
+struct RunResult {
+  StepProgram steps;
+  sim::Timeline timeline;
+  Report report;
+};
+
+// Fails when tasks wait for each other for ever; see BuildSteps and Simulate.
+sim::Result<RunResult> Run(const Scenario& scenario, const RunOptions& options = {});
+
+// What the timeline of a scenario's program says.
+Report MakeReport(const Scenario& scenario, const StepProgram& steps, const sim::Timeline& timeline);
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_RUN_H_

@@ -1,0 +1,76 @@
+#include "scenarios/stage_memory.h"
+
+#include <algorithm>
+
+#include "models/memory.h"
+
+namespace scenarios {
+namespace {
+
+// What one micro-batch leaves behind in one chunk.
+sim::Bytes KeptByChunk(const Scenario& scenario, const StagePlan& plan, std::size_t chunk) {
+  const bool full = scenario.training.recompute == Recompute::kFull;
+  sim::Bytes kept;
+  for (const Unit& unit : plan.chunks[chunk]) {
+    if (full && unit.kind == Unit::Kind::kLayer) {
+      kept += models::LayerInput(scenario.model, ExecutionOf(scenario));
+      continue;
+    }
+    for (const std::uint32_t block : unit.blocks) kept += plan.blocks[block].activations;
+  }
+  return kept;
+}
+
+// While a layer's backward runs, what was not kept exists once more.
+sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
+  const Recompute recompute = scenario.training.recompute;
+  if (recompute == Recompute::kNone) return {};
+  const models::Execution execution = ExecutionOf(scenario);
+  sim::Bytes most;
+  for (const std::vector<Unit>& units : plan.chunks) {
+    for (const Unit& unit : units) {
+      if (unit.kind != Unit::Kind::kLayer) continue;
+      const sim::Bytes all =
+          models::LayerActivationBytes(scenario.model, execution, unit.layer, Recompute::kNone);
+      const sim::Bytes kept = models::LayerActivationBytes(scenario.model, execution, unit.layer, recompute);
+      most = std::max(most, all - kept);
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
+                          std::span<const sim::PipelineStep> order) {
+  const Training& training = scenario.training;
+  const std::int64_t owners =
+      training.optimizer_sharding == OptimizerSharding::kZero1 ? scenario.layout.data : 1;
+  StageMemory memory;
+  for (const models::MemoryPart& part :
+       models::StaticMemory(plan.held.total().total(), training.format, training.gradient_format, owners)) {
+    memory.parts.push_back({part.name, part.bytes});
+  }
+
+  std::vector<sim::Bytes> kept;
+  for (std::size_t chunk = 0; chunk < plan.chunks.size(); ++chunk)
+    kept.push_back(KeptByChunk(scenario, plan, chunk));
+  sim::Bytes now, peak;
+  std::int64_t in_flight = 0;
+  for (const sim::PipelineStep& step : order) {
+    if (step.kind == sim::PipelineStep::Kind::kForward) {
+      now += kept[step.chunk];
+      memory.micro_batches_in_flight = std::max(memory.micro_batches_in_flight, ++in_flight);
+    } else {
+      now = now - kept[step.chunk];
+      --in_flight;
+    }
+    peak = std::max(peak, now);
+  }
+  memory.parts.push_back({"activations", peak});
+  memory.parts.push_back({"recomputed", RecomputedAtOnce(scenario, plan)});
+  for (const BytePart& part : memory.parts) memory.total += part.bytes;
+  return memory;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,34 @@
+// What one rank of a pipeline stage holds at its peak, by part.
+//
+// Leaves out: CUDA context, workspaces, communication buffers, allocator slack.
+
+#ifndef SCENARIOS_STAGE_MEMORY_H_
+#define SCENARIOS_STAGE_MEMORY_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "scenarios/report.h"
+#include "scenarios/scenario.h"
+#include "scenarios/stage_plan.h"
+#include "sim/schedule/pipeline_schedule.h"
+
+namespace scenarios {
+
+struct StageMemory {
+  // weights, gradients, master weights, moments, activations (at their peak over
+  // the schedule), recomputed (one layer's, while its backward runs).
+  std::vector<BytePart> parts;
+  sim::Bytes total;
+  std::int64_t micro_batches_in_flight = 0;  // activations of one chunk each, at the most
+};
+
+// Plays the stage's order: a forward keeps its chunk's activations, the
+// matching backward frees them.
+StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
+                          std::span<const sim::PipelineStep> order);
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_STAGE_MEMORY_H_

@@ -1,0 +1,166 @@
+#include "scenarios/stage_plan.h"
+
+#include <map>
+
+#include "models/memory.h"
+#include "models/optimizer.h"
+#include "models/transformer.h"
+
+namespace scenarios {
+namespace {
+
+sim::WorkTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels) {
+  sim::WorkTimes sum;
+  for (const sim::Kernel& kernel : kernels) {
+    const hardware::KernelTimes times = cost.TimeOf(kernel);
+    sum.alone += times.alone;
+    sum.beside_communication += times.beside_communication;
+  }
+  return sum;
+}
+
+BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block, Recompute recompute) {
+  return {.name = block.name,
+          .before_gather = TimesOf(cost, block.before_gather),
+          .main = TimesOf(cost, block.main),
+          .after_reduce = TimesOf(cost, block.after_reduce),
+          .backward_head = TimesOf(cost, block.backward_head),
+          .backward_main = TimesOf(cost, block.backward_main),
+          .backward_weight = TimesOf(cost, block.backward_weight),
+          .backward_tail = TimesOf(cost, block.backward_tail),
+          .selective_recompute = TimesOf(cost, block.selective_recompute),
+          .gather_forward = block.gather_forward,
+          .reduce_forward = block.reduce_forward,
+          .gather_backward = block.gather_backward,
+          .reduce_backward = block.reduce_backward,
+          .gather_again = block.gather_again,
+          .small_reduces = block.small_reduces,
+          .small_reduce = block.small_reduce,
+          .activations = models::ActivationBytes(block, recompute)};
+}
+
+// Layers differ only by their window of attention, so few blocks are distinct.
+class Planner {
+ public:
+  Planner(const Scenario& scenario, const hardware::CostModel& cost, StagePlan* plan)
+      : scenario_(scenario), execution_(ExecutionOf(scenario)), cost_(cost), plan_(plan) {}
+
+  Unit Embedding() {
+    return {.kind = Unit::Kind::kEmbedding,
+            .blocks = {Add(models::EmbeddingBlock(scenario_.model, execution_))},
+            .parameters = Held({.embedding = true}).embedding.total()};
+  }
+
+  Unit Layer(std::int64_t layer) {
+    const std::int64_t window = models::WindowOf(scenario_.model, layer);
+    const Recompute recompute = scenario_.training.recompute;
+    auto at = layers_.find(window);
+    if (at == layers_.end()) {
+      const std::vector<std::uint32_t> blocks = {
+          Add(models::AttentionBlock(scenario_.model, execution_, layer), recompute),
+          Add(models::MlpBlock(scenario_.model, execution_, layer), recompute)};
+      at = layers_.emplace(window, blocks).first;
+    }
+    return {.layer = layer, .blocks = at->second, .parameters = Held({.layers = 1}).total().total()};
+  }
+
+  // The head's share is what the last stage holds beside its layers.
+  Unit Head(bool with_embedding) {
+    const models::Stage with{.embedding = with_embedding, .head = true}, without{.embedding = with_embedding};
+    return {.kind = Unit::Kind::kHead,
+            .blocks = {Add(models::HeadBlock(scenario_.model, execution_))},
+            .parameters = Held(with).total().total() - Held(without).total().total()};
+  }
+
+  models::StageParameters Held(const models::Stage& stage) const {
+    return models::ParametersOfRank(scenario_.model, stage,
+                                    {scenario_.layout.tensor, scenario_.training.vocabulary_divisor});
+  }
+
+ private:
+  // Embedding and head are never recomputed.
+  std::uint32_t Add(const models::Block& block, Recompute recompute = Recompute::kNone) {
+    plan_->blocks.push_back(PlanBlock(cost_, block, recompute));
+    return static_cast<std::uint32_t>(plan_->blocks.size() - 1);
+  }
+
+  const Scenario& scenario_;
+  const models::Execution execution_;
+  const hardware::CostModel& cost_;
+  StagePlan* plan_;
+  std::map<std::int64_t, std::vector<std::uint32_t>> layers_;  // by window
+};
+
+// Gradients become ready from the last chunk's last unit to the first chunk's
+// first; a bucket closes when it has reached the scenario's size.
+void FillBuckets(const Scenario& scenario, StagePlan* plan) {
+  const std::int64_t width = sim::ByteWidth(scenario.training.gradient_format);
+  Unit* previous = nullptr;
+  for (auto chunk = plan->chunks.rbegin(); chunk != plan->chunks.rend(); ++chunk) {
+    for (auto unit = chunk->rbegin(); unit != chunk->rend(); ++unit) {
+      const bool full = !plan->buckets.empty() &&
+                        plan->buckets.back().parameters * width >= scenario.training.bucket.count();
+      if (plan->buckets.empty() || full) {
+        if (previous != nullptr) previous->closes_bucket = true;
+        plan->buckets.emplace_back();
+      }
+      plan->buckets.back().parameters += unit->parameters;
+      unit->bucket = static_cast<std::uint32_t>(plan->buckets.size() - 1);
+      previous = &*unit;
+    }
+  }
+  if (previous != nullptr) previous->closes_bucket = true;
+}
+
+// Parameters whose gradient each tensor rank computes from its part of the
+// sequence only: the norms.
+sim::Bytes SequenceGradient(const Scenario& scenario, const StagePlan& plan) {
+  if (!scenario.layout.sequence || scenario.layout.tensor == 1) return {};
+  return sim::Bytes(plan.held.norms.total() * sim::ByteWidth(scenario.training.gradient_format));
+}
+
+}  // namespace
+
+LayerRange LayersOfPiece(const Pipeline& pipeline, std::int64_t piece) {
+  LayerRange range;
+  for (std::int64_t i = 0; i < piece; ++i)
+    range.first += pipeline.layers_of_piece[static_cast<std::size_t>(i)];
+  range.last = range.first + pipeline.layers_of_piece[static_cast<std::size_t>(piece)];
+  return range;
+}
+
+StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, std::uint32_t stage) {
+  StagePlan plan;
+  Planner planner(scenario, cost, &plan);
+  const std::int64_t stages = scenario.layout.pipeline;
+  const std::int64_t pieces = stages * scenario.layout.virtual_stages;
+  models::Stage held;
+  for (std::int64_t piece = stage; piece < pieces; piece += stages) {
+    std::vector<Unit>& units = plan.chunks.emplace_back();
+    if (piece == 0) units.push_back(planner.Embedding());
+    const LayerRange range = LayersOfPiece(scenario.pipeline, piece);
+    for (std::int64_t layer = range.first; layer < range.last; ++layer) units.push_back(planner.Layer(layer));
+    if (piece == pieces - 1) units.push_back(planner.Head(stages == 1));
+    held.layers += range.last - range.first;
+    held.embedding = held.embedding || piece == 0;
+    held.head = held.head || piece == pieces - 1;
+  }
+  plan.held = planner.Held(held);
+  FillBuckets(scenario, &plan);
+
+  const Training& training = scenario.training;
+  const std::int64_t parameters = plan.held.total().total();
+  const std::int64_t owners =
+      training.optimizer_sharding == OptimizerSharding::kZero1 ? scenario.layout.data : 1;
+  plan.optimizer = TimesOf(cost, models::OptimizerKernels(parameters, (parameters + owners - 1) / owners,
+                                                          training.format, training.gradient_format));
+  plan.boundary = models::LayerInput(scenario.model, ExecutionOf(scenario));
+  if (stages > 1 && scenario.model.tied_embedding && (held.embedding || held.head)) {
+    const models::Held table = planner.Held({.head = true}).head;
+    plan.tied_gradient = sim::Bytes(table.total() * sim::ByteWidth(training.gradient_format));
+  }
+  plan.sequence_gradient = SequenceGradient(scenario, plan);
+  return plan;
+}
+
+}  // namespace scenarios

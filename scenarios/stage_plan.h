@@ -1,0 +1,71 @@
+// StagePlan: what the ranks of one pipeline stage do in a step, before it is
+// laid out as tasks: how long each phase of each block takes, what it sends,
+// and how its gradients are gathered into buckets. All ranks of a stage share
+// one plan.
+
+#ifndef SCENARIOS_STAGE_PLAN_H_
+#define SCENARIOS_STAGE_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "hardware/cost_model.h"
+#include "models/block.h"
+#include "models/parameters.h"
+#include "scenarios/scenario.h"
+#include "sim/program/program.h"
+
+namespace scenarios {
+
+// The phases of models::Block with their times.
+struct BlockPlan {
+  const char* name = "";
+  sim::WorkTimes before_gather = {}, main = {}, after_reduce = {};
+  sim::WorkTimes backward_head = {}, backward_main = {}, backward_weight = {}, backward_tail = {};
+  sim::WorkTimes selective_recompute = {};
+  sim::Bytes gather_forward = {}, reduce_forward = {}, gather_backward = {}, reduce_backward = {};
+  sim::Bytes gather_again = {};
+  std::int64_t small_reduces = 0;  // all-reduces of small_reduce bytes at the end of main
+  sim::Bytes small_reduce = {};
+  sim::Bytes activations = {};  // kept per micro-batch under the scenario's recomputation
+};
+
+// A part of a stage whose gradients become ready at one time: a layer, the
+// embedding or the head.
+struct Unit {
+  enum class Kind : std::uint8_t { kEmbedding, kLayer, kHead };
+  Kind kind = Kind::kLayer;
+  std::int64_t layer = -1;                 // of the whole model
+  std::vector<std::uint32_t> blocks = {};  // StagePlan::blocks, in forward order
+  std::int64_t parameters = 0;             // held by one rank
+  std::uint32_t bucket = 0;                // StagePlan::buckets
+  bool closes_bucket = false;              // its gradients are the bucket's last
+};
+
+// Gradients that are reduced together.
+struct Bucket {
+  std::int64_t parameters = 0;
+};
+
+struct StagePlan {
+  std::vector<BlockPlan> blocks;          // distinct ones
+  std::vector<std::vector<Unit>> chunks;  // by chunk, units in forward order
+  std::vector<Bucket> buckets;            // in the order their gradients are complete
+  models::StageParameters held;           // by one rank, all chunks together
+  sim::WorkTimes optimizer;               // clip and update of what a rank owns
+  sim::Bytes boundary;                    // activations sent to the next piece, one micro-batch, one rank
+  sim::Bytes tied_gradient;               // to reduce between first and last stage; zero = none
+  sim::Bytes sequence_gradient;           // norms' gradients, reduced over the tensor group; zero = none
+};
+
+// The layers of the model that piece `piece` holds, as [first, last).
+struct LayerRange {
+  std::int64_t first = 0, last = 0;
+};
+LayerRange LayersOfPiece(const Pipeline& pipeline, std::int64_t piece);
+
+StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, std::uint32_t stage);
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_STAGE_PLAN_H_

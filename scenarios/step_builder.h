@@ -1,0 +1,33 @@
+// BuildSteps: layers x layout x schedule become tasks: every rank, every step.
+//
+// Streams of a rank: compute; tensor (collectives of the tensor group); data
+// (gradient buckets, parameter gathers, tied embedding, gradient norm); to and
+// from the next and the previous stage, one each, because one shared pipeline
+// stream can block 1F1B under rendezvous.
+//
+// Leaves out: host launches, optimizer offload, data loading, checkpoints.
+
+#ifndef SCENARIOS_STEP_BUILDER_H_
+#define SCENARIOS_STEP_BUILDER_H_
+
+#include <vector>
+
+#include "hardware/cost_model.h"
+#include "scenarios/scenario.h"
+#include "scenarios/stage_plan.h"
+#include "sim/base/result.h"
+#include "sim/program/program.h"
+
+namespace scenarios {
+
+struct StepProgram {
+  sim::Program program;
+  std::vector<StagePlan> stages;  // by pipeline stage
+};
+
+// Fails when the schedule makes tasks wait for each other in a cycle.
+sim::Result<StepProgram> BuildSteps(const Scenario& scenario, const hardware::CostModel& cost);
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_STEP_BUILDER_H_

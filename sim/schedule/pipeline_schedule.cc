@@ -1,0 +1,69 @@
+#include "sim/schedule/pipeline_schedule.h"
+
+#include "sim/schedule/schedules.h"
+
+namespace sim {
+namespace {
+
+// Far above any real job; keeps the counts below within 32 bits.
+constexpr std::uint32_t kMaxStages = 1 << 16;
+constexpr std::uint32_t kMaxPieces = 1 << 20;  // micro-batches times chunks
+
+constexpr PipelineSchedule kSchedules[] = {
+    {"gpipe", RefuseGPipe, GPipe, GPipeInFlight},
+    {"1f1b", RefuseOneForwardOneBackward, OneForwardOneBackward, OneForwardOneBackwardInFlight},
+    {"interleaved", RefuseInterleaved, Interleaved, InterleavedInFlight},
+};
+
+}  // namespace
+
+std::optional<Error> RefuseSize(const PipelineShape& shape) {
+  if (shape.stages == 0) return Error{"0 pipeline stages; 1 means no pipeline"};
+  if (shape.microbatches == 0) return Error{"0 micro-batches; a step needs at least 1"};
+  if (shape.chunks == 0) return Error{"0 chunks a stage; 1 means the stage is not cut"};
+  if (shape.stages > kMaxStages) {
+    return Error{std::to_string(shape.stages) + " pipeline stages; at most " + std::to_string(kMaxStages) +
+                 " would do"};
+  }
+  const std::uint64_t pieces = std::uint64_t{shape.microbatches} * shape.chunks;
+  if (pieces > kMaxPieces) {
+    return Error{std::to_string(pieces) + " pieces of work a stage (micro-batches times chunks); at most " +
+                 std::to_string(kMaxPieces) + " would do"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> RefuseChunks(const PipelineShape& shape, const char* schedule) {
+  if (std::optional<Error> error = RefuseSize(shape)) return error;
+  if (shape.chunks > 1) {
+    return Error{std::string(schedule) + ": " + std::to_string(shape.chunks) +
+                 " chunks a stage; 1, or schedule \"interleaved\""};
+  }
+  if (shape.group_size != 0) {
+    return Error{std::string(schedule) + ": group size " + std::to_string(shape.group_size) +
+                 "; only schedule \"interleaved\" has groups"};
+  }
+  return std::nullopt;
+}
+
+std::string ToText(std::span<const PipelineStep> steps, std::uint32_t chunks) {
+  std::string text;
+  for (const PipelineStep& step : steps) {
+    if (!text.empty()) text += ' ';
+    text += step.kind == PipelineStep::Kind::kForward ? 'F' : 'B';
+    text += std::to_string(step.microbatch);
+    if (chunks > 1) text += '.' + std::to_string(step.chunk);
+  }
+  return text;
+}
+
+std::span<const PipelineSchedule> PipelineSchedules() { return kSchedules; }
+
+const PipelineSchedule* FindPipelineSchedule(std::string_view name) {
+  for (const PipelineSchedule& schedule : kSchedules) {
+    if (schedule.name == name) return &schedule;
+  }
+  return nullptr;
+}
+
+}  // namespace sim

@@ -1,0 +1,206 @@
+#include "models/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "models/flops.h"
+#include "models/model_reader.h"
+#include "models/parameters.h"
+#include "models/transformer.h"
+
+namespace models {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+Model Load(const std::string& name, const std::vector<proto::Override>& overrides = {}) {
+  proto::Diagnostics diagnostics;
+  const std::optional<Model> model = ReadModel(name, overrides, "", &diagnostics);
+  for (const std::string& error : diagnostics.errors()) ADD_FAILURE() << error;
+  return model.value_or(Model());
+}
+
+// Published totals, or the sum of the published shapes where only "1.7B" is printed.
+std::map<std::string, std::int64_t> Totals() {
+  return {
+      {"gemma2_27b", 27'227'128'320},
+      {"gpt2", 124'439'808},
+      {"gpt3_175b", 174'604'259'328},
+      // 12 L h^2 + 13 L h + 51,200 h + 2,048 h + 2 h
+      {"gpt_18b_sc21", 18'449'756'160},
+      {"gpt_1_7b_sc21", 1'652'230'656},
+      {"gpt_3_6b_sc21", 3'562'168'320},
+      {"gpt_7_5b_sc21", 7'467'786'240},
+      {"llama2_70b", 68'976'648'192},
+      {"llama3_1_405b", 405'853'388'800},
+      {"llama3_70b", 70'553'706'496},
+      {"llama3_8b", 8'030'261'248},
+      {"llama_13b", 13'015'864'320},
+      {"llama_65b", 65'285'660'672},
+      {"llama_7b", 6'738'415'616},
+      // 12 L h^2 + 13 L h + 2 x 131,072 h + 4,096 h + 2 h
+      {"mcore_gpt_16b", 16'133'861'376},
+      {"mcore_gpt_1_7b", 1'753'862'144},
+      {"mcore_gpt_7_1b", 7'131'922'432},
+      {"megatron_22b", 22'074'273'792},
+      {"mistral_7b", 7'241'732'096},
+      {"qwen2_5_72b", 72'706'203'648},  // HB-002
+      {"qwen2_5_7b", 7'615'616'512},
+      {"qwen3_4b", 4'022'468'096},  // HB-001
+      {"seed27_example", 168'059'904},
+  };
+}
+
+TEST(Catalogue, EveryModelHasItsPublishedNumberOfParameters) {
+  const std::map<std::string, std::int64_t> totals = Totals();
+  std::size_t found = 0;
+  for (const proto::CatalogueFile& entry : Catalogue()) {
+    const auto want = totals.find(std::string(entry.name));
+    if (want == totals.end()) {
+      ADD_FAILURE() << entry.file << " has no total in this test";
+      continue;
+    }
+    EXPECT_EQ(ParametersOf(Load(want->first)).total(), want->second) << entry.name;
+    ++found;
+  }
+  EXPECT_EQ(found, totals.size());
+}
+
+TEST(Catalogue, EveryModelIsNamedAsItsFileHasASourceAndNoWarning) {
+  for (const proto::CatalogueFile& entry : Catalogue()) {
+    proto::Diagnostics diagnostics;
+    const std::optional<Model> m = ReadModelText(std::string(entry.file), entry.text, {}, &diagnostics);
+    ASSERT_TRUE(m.has_value()) << entry.name;
+    EXPECT_EQ(m->name, entry.name);
+    EXPECT_FALSE(m->source.empty());
+    EXPECT_TRUE(diagnostics.warnings().empty()) << diagnostics.warnings()[0];
+    EXPECT_THAT(std::string(entry.text), HasSubstr("source {"));
+    EXPECT_THAT(std::string(entry.text), HasSubstr("note: "));
+  }
+}
+
+TEST(Catalogue, EveryModelCanBeExecuted) {
+  Execution e;
+  e.tensor = 2;
+  e.sequence_parallel = true;
+  e.sequence_length = 1024;
+  e.vocabulary_divisor = 128;
+  for (const proto::CatalogueFile& entry : Catalogue()) {
+    Model m = Load(std::string(entry.name));
+    if (m.heads % 2 != 0) continue;
+    for (const Block& b : {AttentionBlock(m, e, 0), MlpBlock(m, e, m.layers - 1)}) {
+      EXPECT_GT(TotalFlops(b.main), 0) << m.name;
+      for (const sim::Kernel& k : b.main) EXPECT_GT(k.bytes.count(), 0) << m.name << " " << k.name;
+    }
+    EXPECT_GT(HeadBlock(m, e).main[0].flops.count(), 0);
+    EXPECT_GT(EmbeddingBlock(m, e).main[0].bytes.count(), 0);
+  }
+}
+
+TEST(ReadModel, OfAnUnknownNameSuggestsTheNearest) {
+  proto::Diagnostics diagnostics;
+  EXPECT_FALSE(ReadModel("lama_7b", {}, "", &diagnostics).has_value());
+  ASSERT_EQ(diagnostics.errors().size(), 1u);
+  EXPECT_THAT(diagnostics.errors()[0], HasSubstr("no model is called \"lama_7b\""));
+  EXPECT_THAT(diagnostics.errors()[0], HasSubstr("\"llama_7b\""));
+}
+
+TEST(ReadModel, TakesOverridesAndCitesThem) {
+  EXPECT_EQ(Load("gpt2", {{1, "layers", "24"}}).layers, 24);
+  proto::Diagnostics diagnostics;
+  EXPECT_FALSE(
+      ReadModel("llama3_8b", {{1, "layers", "4"}, {2, "kv_heads", "5"}}, "", &diagnostics).has_value());
+  ASSERT_EQ(diagnostics.errors().size(), 1u);
+  EXPECT_THAT(diagnostics.errors()[0], HasSubstr("--set 2"));
+  EXPECT_THAT(diagnostics.errors()[0],
+              HasSubstr("kv_heads: 5 does not divide the 32 query heads; 1, 2, 4, 8, 16 and 32 do"));
+}
+
+TEST(ReadModel, ReportsEveryMistakeInOneRun) {
+  proto::Diagnostics diagnostics;
+  const char* text =
+      "name: \"x\"\n"
+      "source { title: \"none\" }\n"
+      "layers: 10001\n"
+      "hidden: 0\n"
+      "ffn: 64\n"
+      "heads: 6\n"
+      "kv_heads: 4\n"
+      "head_dim: 7\n"
+      "vocabulary: 100\n"
+      "max_sequence_tokens: 2048\n"
+      "learned_positions: 1024\n"
+      "rotary: true\n"
+      "nonlinearity: SILU\n"
+      "tied_embedding: true\n"
+      "norms_per_layer: 3\n"
+      "full_attention_every_layers: 2\n";
+  EXPECT_FALSE(ReadModelText("x.textproto", text, {}, &diagnostics).has_value());
+  const std::vector<std::string>& errors = diagnostics.errors();
+  EXPECT_THAT(errors,
+              Contains("x.textproto:3:1: layers: 10,001 is out of range; give a number from 1 to 10,000"));
+  EXPECT_THAT(errors, Contains(HasSubstr(":4:1: hidden: 0 is out of range")));
+  EXPECT_THAT(errors,
+              Contains(HasSubstr(":7:1: kv_heads: 4 does not divide the 6 query heads; 1, 2, 3 and 6 do")));
+  EXPECT_THAT(errors, Contains(HasSubstr(":8:1: head_dim: 7 is odd")));
+  EXPECT_THAT(errors, Contains(HasSubstr(":11:1: learned_positions: 1,024 are too few")));
+  EXPECT_THAT(errors, Contains(HasSubstr(":15:1: norms_per_layer: 3 is not supported")));
+  EXPECT_THAT(errors, Contains(HasSubstr("full_attention_every_layers: has no meaning")));
+  EXPECT_THAT(errors, Contains(HasSubstr("gated: missing")));
+  EXPECT_THAT(errors, Contains(HasSubstr("norm: missing; give RMS or LAYER")));
+  EXPECT_EQ(errors.size(), 9u);
+}
+
+TEST(ReadModel, TheLargestLegalModelHasParametersThatFit) {
+  const Model m = Load("gpt2", {{1, "layers", "10000"},
+                                {2, "hidden", "1000000"},
+                                {3, "ffn", "10000000"},
+                                {4, "heads", "100000"},
+                                {5, "kv_heads", "100000"},
+                                {6, "head_dim", "100"},
+                                {7, "vocabulary", "10000000"},
+                                {8, "learned_positions", "100000000"},
+                                {9, "max_sequence_tokens", "100000000"}});
+  // Four matrices of attention and two of the feed-forward of 10^13 each, a layer.
+  EXPECT_GT(ParametersOf(m).total(), 600'000'000'000'000'000);
+  EXPECT_GT(ModelFlops(m, 1'000'000'000, 100'000'000), 0);
+  Execution e;
+  e.micro_batch = 1'000'000;
+  e.sequence_length = 16'777'216;
+  EXPECT_GT(LargestKernelFlops(m, e), static_cast<sim::Wide>(INT64_MAX));
+}
+
+TEST(ReadModel, SaysOfAnEmptyFileThatItIsEmpty) {
+  proto::Diagnostics diagnostics;
+  EXPECT_FALSE(ReadModelText("x.textproto", "", {}, &diagnostics).has_value());
+  EXPECT_FALSE(diagnostics.ok());
+}
+
+TEST(ReadModel, PrefersAFileBesideTheScenarioAndTakesPaths) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "orrery_models_test";
+  std::filesystem::create_directories(folder);
+  for (const proto::CatalogueFile& entry : Catalogue()) {
+    if (entry.name == "llama_7b") std::ofstream(folder / "gpt2.textproto") << entry.text;
+  }
+  proto::Diagnostics diagnostics;
+  const std::optional<Model> beside = ReadModel("gpt2", {}, folder.string(), &diagnostics);
+  const std::optional<Model> path = ReadModel((folder / "gpt2.textproto").string(), {}, "", &diagnostics);
+  const std::optional<Model> relative = ReadModel("gpt2.textproto", {}, folder.string(), &diagnostics);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(beside && path && relative);
+  EXPECT_EQ(beside->name, "llama_7b");
+  EXPECT_EQ(path->name, "llama_7b");
+  EXPECT_EQ(relative->name, "llama_7b");
+
+  EXPECT_FALSE(ReadModel("none/such.textproto", {}, "", &diagnostics).has_value());
+  EXPECT_FALSE(diagnostics.ok());
+}
+
+}  // namespace
+}  // namespace models

@@ -1,0 +1,111 @@
+#include "topologies/fabric.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "sim/base/check.h"
+
+namespace topologies {
+namespace {
+
+constexpr std::array kTiers = {Tier::kNvlink, Tier::kPcie,      Tier::kHost,
+                               Tier::kNic,    Tier::kLeafSpine, Tier::kOther};
+
+struct KindName {
+  VertexKind kind;
+  const char* one;
+  const char* many;
+};
+constexpr KindName kKinds[] = {
+    {VertexKind::kDevice, "device", "devices"},
+    {VertexKind::kNvSwitch, "NVLink switch", "NVLink switches"},
+    {VertexKind::kPcieSwitch, "PCIe switch", "PCIe switches"},
+    {VertexKind::kHost, "host", "hosts"},
+    {VertexKind::kNic, "NIC", "NICs"},
+    {VertexKind::kLeaf, "leaf", "leafs"},
+    {VertexKind::kSpine, "spine", "spines"},
+    {VertexKind::kSwitch, "switch", "switches"},
+};
+
+std::string Rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.5g", value);
+  return text;
+}
+
+std::string InGigabytes(sim::ByteRate rate) { return Rounded(rate.bytes_per_second() * 1e-9); }
+
+// "256 x 2 links" where each has its way back, else "3 links".
+std::string CountOf(const std::vector<std::pair<VertexId, VertexId>>& sorted) {
+  std::size_t with_way_back = 0;
+  for (const auto& [from, to] : sorted) {
+    with_way_back += std::binary_search(sorted.begin(), sorted.end(), std::pair(to, from)) ? 1 : 0;
+  }
+  if (with_way_back == sorted.size()) return std::to_string(sorted.size() / 2) + " x 2 links";
+  return std::to_string(sorted.size()) + (sorted.size() == 1 ? " link" : " links");
+}
+
+std::string TierLine(const Fabric& fabric, Tier tier) {
+  std::vector<std::pair<VertexId, VertexId>> ends;
+  sim::ByteRate slowest, fastest;
+  double total = 0;
+  for (const Link& link : fabric.links) {
+    if (link.tier != tier) continue;
+    slowest = ends.empty() ? link.capacity : std::min(slowest, link.capacity);
+    fastest = std::max(fastest, link.capacity);
+    total += link.capacity.bytes_per_second();
+    ends.emplace_back(link.from, link.to);
+  }
+  if (ends.empty()) return "";
+  std::sort(ends.begin(), ends.end());
+  char text[160];
+  const std::string rate =
+      slowest == fastest ? InGigabytes(slowest) : InGigabytes(slowest) + " to " + InGigabytes(fastest);
+  std::snprintf(text, sizeof text, "  %-10s %s of %s GB/s, %s TB/s in all\n", ToText(tier),
+                CountOf(ends).c_str(), rate.c_str(), Rounded(total * 1e-12).c_str());
+  return text;
+}
+
+}  // namespace
+
+const char* ToText(Tier tier) {
+  switch (tier) {
+    case Tier::kNvlink:
+      return "NVLink";
+    case Tier::kPcie:
+      return "PCIe";
+    case Tier::kHost:
+      return "host";
+    case Tier::kNic:
+      return "NIC";
+    case Tier::kLeafSpine:
+      return "leaf-spine";
+    case Tier::kOther:
+      return "other";
+  }
+  return "";
+}
+
+std::string Fabric::LinkName(sim::LinkId link) const {
+  CHECK(link.pos() < links.size());
+  return vertices[links[link.pos()].from.pos()].name + " -> " + vertices[links[link.pos()].to.pos()].name;
+}
+
+std::string ToText(const Fabric& fabric) {
+  std::string text = fabric.name + ":";
+  const char* separator = " ";
+  for (const KindName& k : kKinds) {
+    std::uint64_t count = 0;
+    for (const Vertex& vertex : fabric.vertices) count += vertex.kind == k.kind ? vertex.elements : 0;
+    if (count == 0) continue;
+    text += separator + std::to_string(count) + ' ' + (count == 1 ? k.one : k.many);
+    separator = ", ";
+  }
+  text += '\n';
+  for (const Tier tier : kTiers) text += TierLine(fabric, tier);
+  return text;
+}
+
+}  // namespace topologies

@@ -1,0 +1,45 @@
+// FabricBuilder: collects elements and links, checks that all devices can
+// reach each other, and hands out the fabric. For the builders of families.
+
+#ifndef TOPOLOGIES_FABRIC_BUILDER_H_
+#define TOPOLOGIES_FABRIC_BUILDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "sim/base/result.h"
+#include "topologies/fabric.h"
+
+namespace topologies {
+
+// Which row of reports a link between two kinds belongs to.
+Tier TierBetween(VertexKind a, VertexKind b);
+
+class FabricBuilder {
+ public:
+  explicit FabricBuilder(std::string name) { fabric_.name = std::move(name); }
+
+  VertexId Add(VertexKind kind, std::string name, std::int64_t elements = 1);
+  VertexId AddDevice(std::string name, std::uint32_t domain, std::uint32_t rail);
+
+  // REQUIRES: capacity > 0
+  sim::LinkId AddLink(VertexId from, VertexId to, sim::ByteRate capacity, sim::Duration latency);
+
+  // Both directions; the second has the next id.
+  sim::LinkId AddCable(VertexId a, VertexId b, sim::ByteRate capacity, sim::Duration a_to_b,
+                       sim::Duration b_to_a);
+
+  const Fabric& fabric() const { return fabric_; }
+
+  // Error: devices that cannot reach each other, by name.
+  sim::Result<Fabric> Build(std::shared_ptr<const Router> router) &&;
+
+ private:
+  Fabric fabric_;
+};
+
+}  // namespace topologies
+
+#endif  // TOPOLOGIES_FABRIC_BUILDER_H_

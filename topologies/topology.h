@@ -1,0 +1,110 @@
+// TopologySpec: how nodes are connected, as a file says it, and the fabric that
+// follows once the node and the number of devices are known.
+//
+// Families
+//   single node      one node that stands alone; its NICs are left out.
+//   rail optimised   rail r's NICs of `nodes_per_leaf` nodes share a leaf of rail r; every leaf is
+//                    cabled evenly to all spines of its rail. Source: NVIDIA DGX SuperPOD reference
+//                    architectures (H100, RA-11333-001; B200), chapter "Network Fabrics".
+//   single switch    every NIC (every device, where nodes have no NIC) on one non-blocking switch.
+//   explicit         a list of elements and links.
+//
+// Leaves out: a third switch tier, adaptive routing that is not even, broken links, and the host
+// memory's rate (traffic that uses it adds a link of its own).
+
+#ifndef TOPOLOGIES_TOPOLOGY_H_
+#define TOPOLOGIES_TOPOLOGY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "proto/text_reader.h"
+#include "sim/base/node_shape.h"
+#include "sim/base/result.h"
+#include "sim/base/units.h"
+#include "topologies/fabric.h"
+
+namespace topologies {
+
+struct SingleNodeSpec {};
+
+// A rail has as few spines as have the ports for its leafs, each cabled to
+// every leaf alike: the least divisor s of `uplinks_per_leaf` with
+// leafs * uplinks_per_leaf / s <= switch_ports; and none for one leaf. (That
+// gives the published counts of the SuperPOD's two-tier sizes.)
+struct RailOptimisedSpec {
+  std::int64_t nodes_per_leaf = 1;
+  std::int64_t uplinks_per_leaf = 0;  // cables from a leaf to its spines; 0 = no spines
+  sim::ByteRate uplink;               // each of them, each way
+  sim::Duration switch_latency;       // from a switch's input to its output
+  std::int64_t switch_ports = 0;      // of a leaf or spine; 0 = as many as needed
+};
+
+struct SingleSwitchSpec {
+  sim::ByteRate port;  // each way; zero = as fast as the NIC
+  sim::Duration switch_latency;
+  std::int64_t switch_ports = 0;  // 0 = as many as needed
+};
+
+// A device's NVLink domain is what its name says before the last '/'
+// ("node3/gpu5": node3); its rail is its position among the domain's devices.
+struct ExplicitNode {
+  std::string name;
+  VertexKind kind = VertexKind::kDevice;
+};
+struct ExplicitLink {
+  std::string from, to;
+  sim::ByteRate capacity;  // each way
+  sim::Duration latency;
+  bool duplex = true;  // false: `from` to `to` only
+};
+struct ExplicitSpec {
+  std::vector<ExplicitNode> nodes;
+  std::vector<ExplicitLink> links;
+};
+
+struct TopologySpec {
+  std::string name;
+  std::string file;  // where it was read from; empty for one made in a program
+  std::string source;
+  std::variant<SingleNodeSpec, RailOptimisedSpec, SingleSwitchSpec, ExplicitSpec> family;
+};
+
+// Something wrong in an explicit list, and where.
+struct Fault {
+  enum class List : std::uint8_t { kNodes, kLinks, kNone } list = List::kNone;  // kNone: of the whole
+  std::size_t position = 0;                                                     // in that list
+  const char* field = "";  // of that entry: "name", "from", "to"
+  std::string what;
+};
+
+// All of them: no device, empty or repeated names, ends that are no element,
+// links to oneself, repeated links, rates below kSlowest, latencies that are out of range.
+std::vector<Fault> FaultsOf(const ExplicitSpec& spec);
+
+inline constexpr sim::ByteRate kSlowest = sim::ByteRate::BytesPerSecond(1000);
+inline constexpr sim::Duration kLongestLatency = sim::Duration::Milliseconds(1000);
+inline constexpr std::int64_t kMostDevices = 1'048'576;
+inline constexpr std::size_t kMostLinks = 1'000'000;  // of an explicit list
+
+// The fabric of `devices` devices. Nodes are filled in order; one node may be
+// filled in part, several must be full. An explicit list must have `devices`
+// devices or more, and `node` is not looked at. The same arguments give the
+// same ids. Error: what does not fit, what has no rate, who cannot reach whom.
+sim::Result<Fabric> BuildFabric(const TopologySpec& spec, const sim::NodeShape& node, std::int64_t devices);
+
+// Reads the topology called `name_or_path`: a file of that name, or
+// "NAME.textproto" in `beside_folder`, or an entry of the catalogue.
+// Every error of the file is reported; one of the name itself at `place`.
+// Null when there was one.
+std::optional<TopologySpec> ReadTopology(const std::string& name_or_path,
+                                         const std::vector<proto::Override>& overrides,
+                                         const std::string& beside_folder, proto::Diagnostics* diagnostics,
+                                         const std::string& place = "topology");
+
+}  // namespace topologies
+
+#endif  // TOPOLOGIES_TOPOLOGY_H_
