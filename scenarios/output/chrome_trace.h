@@ -24,11 +24,11 @@ struct TraceCounter {
 };
 
 struct TraceOptions {
-  std::string path;              // ".gz" at its end: compressed
-  std::vector<sim::Rank> ranks;  // which to show; empty = all
+  std::string path{};              // ".gz" at its end: compressed
+  std::vector<sim::Rank> ranks{};  // which to show; empty = all
   // A link in one counter at most. They need a timeline with logged rates
   // (SimulateOptions::log_rates); without, they stay at zero.
-  std::vector<TraceCounter> counters;
+  std::vector<TraceCounter> counters{};
   // Writes micro-batch and layer with each slice. Off by default: speedscope
   // takes slices of different arguments for different functions, so that
   // nothing adds up in its tables.

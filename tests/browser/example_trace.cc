@@ -3,6 +3,7 @@
 // switch. Times are odd numbers of picoseconds, so that most slices touch at
 // fractions of a nanosecond.
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 

@@ -59,7 +59,8 @@ try {
     dialog.dismiss();
   });
   page.on('request', (request) => {
-    if (!/^(http:\/\/127\.0\.0\.1:|data:|blob:)/.test(request.url())) problems.push(`asked for ${request.url()}`);
+    const url = request.url();
+    if (!/^(http:\/\/127\.0\.0\.1:|data:|blob:)/.test(url)) problems.push(`asked for ${url}`);
   });
 
   await page.goto(address);
@@ -77,7 +78,8 @@ try {
   tracks = count ? Number(count[1]) : 1;
   for (let i = 2; i <= tracks; ++i) {
     await page.keyboard.press('n');
-    await page.waitForFunction((at) => document.body.innerText.includes(at), `(${i}/${tracks})`, { timeout: 10_000 });
+    const shows = (at) => document.body.innerText.includes(at);
+    await page.waitForFunction(shows, `(${i}/${tracks})`, { timeout: 10_000 });
   }
   const text = await page.evaluate(() => document.body.innerText);
   if (text.includes('Something went wrong')) problems.push('speedscope says: Something went wrong');

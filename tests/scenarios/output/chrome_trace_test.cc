@@ -149,7 +149,7 @@ TEST_F(ChromeTrace, ShowsASeatsWaitApartFromItsTransferAndTheSendAsAnArrow) {
 
 TEST_F(ChromeTrace, OfChosenRanksHasNoArrowToARankThatIsNotShown) {
   const Made m = OneSend();
-  const json trace = Write(m.program, m.timeline, {.path = {}, .ranks = {Rank(1), Rank(1)}, .counters = {}});
+  const json trace = Write(m.program, m.timeline, {.ranks = {Rank(1), Rank(1)}});
   EXPECT_THAT(EventsOf(trace, "s"), IsEmpty());
   EXPECT_THAT(EventsOf(trace, "f"), IsEmpty());
   for (const json& x : EventsOf(trace, "X")) EXPECT_EQ(x["pid"], 2);
@@ -159,8 +159,8 @@ TEST_F(ChromeTrace, OfChosenRanksHasNoArrowToARankThatIsNotShown) {
 
 TEST_F(ChromeTrace, OfARankThatDoesNotExistIsAnErrorThatNamesIt) {
   const Made m = OneSend();
-  const auto result = WriteChromeTrace(m.program, m.timeline,
-                                       {.path = folder_ + "/a.json", .ranks = {Rank(9)}, .counters = {}});
+  const auto result =
+      WriteChromeTrace(m.program, m.timeline, {.path = folder_ + "/a.json", .ranks = {Rank(9)}});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message, "trace: 9 is not a rank; there are 2, numbered from 0");
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/a.json"));
@@ -173,19 +173,14 @@ TEST_F(ChromeTrace, NamesSlicesSoThatEqualWorkAddsUpUnlessArgumentsAreAskedFor) 
   for (const json& x : EventsOf(Write(m.program, m.timeline), "X"))
     functions.insert(x["name"].dump() + x.value("args", json()).dump());
   EXPECT_EQ(functions.size(), 1u);
-  const json trace =
-      Write(m.program, m.timeline, {.path = {}, .ranks = {}, .counters = {}, .arguments = true});
+  const json trace = Write(m.program, m.timeline, {.arguments = true});
   EXPECT_EQ(EventsOf(trace, "X")[1]["args"], (json{{"micro_batch", 1}, {"layer", 7}}));
 }
 
 TEST_F(ChromeTrace, IsTheSameTextCompressedOrNot) {
   const Made m = OneSend();
-  ASSERT_TRUE(
-      WriteChromeTrace(m.program, m.timeline, {.path = folder_ + "/a.json", .ranks = {}, .counters = {}})
-          .ok());
-  ASSERT_TRUE(
-      WriteChromeTrace(m.program, m.timeline, {.path = folder_ + "/a.json.gz", .ranks = {}, .counters = {}})
-          .ok());
+  ASSERT_TRUE(WriteChromeTrace(m.program, m.timeline, {.path = folder_ + "/a.json"}).ok());
+  ASSERT_TRUE(WriteChromeTrace(m.program, m.timeline, {.path = folder_ + "/a.json.gz"}).ok());
   EXPECT_EQ(ReadMaybeGz(folder_ + "/a.json"), ReadMaybeGz(folder_ + "/a.json.gz"));
   EXPECT_LT(std::filesystem::file_size(folder_ + "/a.json.gz"),
             std::filesystem::file_size(folder_ + "/a.json"));
@@ -193,12 +188,9 @@ TEST_F(ChromeTrace, IsTheSameTextCompressedOrNot) {
 
 TEST_F(ChromeTrace, ThatCannotBeWrittenIsAnError) {
   const Made m = OneSend();
-  EXPECT_FALSE(
-      WriteChromeTrace(m.program, m.timeline, {.path = folder_ + "/none/a.json", .ranks = {}, .counters = {}})
-          .ok());
+  EXPECT_FALSE(WriteChromeTrace(m.program, m.timeline, {.path = folder_ + "/none/a.json"}).ok());
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
-  const auto full =
-      WriteChromeTrace(m.program, m.timeline, {.path = "/dev/full", .ranks = {}, .counters = {}});
+  const auto full = WriteChromeTrace(m.program, m.timeline, {.path = "/dev/full"});
   ASSERT_FALSE(full.ok());
   EXPECT_EQ(full.error().message, "cannot write /dev/full: No space left on device");
 }
@@ -240,9 +232,8 @@ TEST_F(ChromeTrace, CountersShowTheLoadOfLinks) {
                {builder.Name("send"), -1, -1});
   const Program program = std::move(builder).Build().value();
   const Timeline timeline = sim::Simulate(program, {.log_rates = true}).value();
-  const json trace = Write(
-      program, timeline,
-      {.path = {}, .ranks = {}, .counters = {{"idle", {sim::LinkId(0)}}, {"\"busy\"", {sim::LinkId(1)}}}});
+  const json trace =
+      Write(program, timeline, {.counters = {{"idle", {sim::LinkId(0)}}, {"\"busy\"", {sim::LinkId(1)}}}});
   std::vector<std::string> values;
   for (const json& v : EventsOf(trace, "C"))
     values.push_back(v["name"].get<std::string>() + " " + v["ts"].dump() + " " + v["args"]["GB/s"].dump());
@@ -280,8 +271,7 @@ TEST_F(ChromeTrace, WarnsAboveAMillionSlices) {
   std::vector<sim::Span> spans;
   for (std::int64_t i = 0; i <= 1'000'000; ++i) spans.push_back({i * 1'000'000, i * 1'000'000 + 500'000});
   const Made m = WorksAt(spans);
-  const TraceSummary summary =
-      WriteChromeTrace(m.program, m.timeline, {.path = "/dev/null", .ranks = {}, .counters = {}}).value();
+  const TraceSummary summary = WriteChromeTrace(m.program, m.timeline, {.path = "/dev/null"}).value();
   EXPECT_THAT(
       summary.warnings,
       ElementsAre("the trace has 1,000,001 slices, and viewers are slow above 1,000,000; show fewer ranks"));
