@@ -31,6 +31,8 @@ std::uint16_t ProgramBuilder::Name(std::string_view name) {
 
 WorkId ProgramBuilder::AddWork(WorkTimes times) {
   CHECK(times.alone >= Duration() && times.beside_communication >= times.alone);
+  // Work that takes no time alone has no speed that could be stretched.
+  CHECK(times.alone > Duration() || times.beside_communication == Duration());
   const auto [at, is_new] = work_ids_.try_emplace(times, program_.works.size());
   if (is_new) program_.works.push_back(times);
   return at->second;
