@@ -22,8 +22,7 @@ enum class VertexKind : std::uint8_t { kDevice, kNvSwitch, kPcieSwitch, kHost, k
 struct Vertex {
   std::string name;  // "node3/gpu5", "rail2/leaf0", "spine7"
   VertexKind kind = VertexKind::kDevice;
-  std::uint32_t elements =
-      1;  // equal ones that stand behind this vertex: spines that are sprayed over evenly
+  std::uint32_t elements = 1;  // equal ones behind this vertex: spines that are sprayed over evenly
 };
 
 // What a link is for in reports: each tier has its own row.

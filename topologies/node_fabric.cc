@@ -18,7 +18,12 @@ using std::to_string;
 
 std::uint32_t Narrow(std::int64_t n) { return static_cast<std::uint32_t>(n); }
 
+// Whether a rate of n cables can be told in a ByteRate.
+bool Fits(std::int64_t n, sim::ByteRate rate) { return n == 0 || rate.milli() <= INT64_MAX / n; }
+
+// Several cables as one link. REQUIRES: Fits(n, rate)
 sim::ByteRate Times(std::int64_t n, sim::ByteRate rate) {
+  CHECK(Fits(n, rate));
   return sim::ByteRate::MilliBytesPerSecond(n * rate.milli());
 }
 
@@ -31,6 +36,9 @@ std::optional<sim::Error> FaultOf(const sim::NodeShape& node) {
   if (node.nics < 0 || (node.nics > node.devices && node.nics % node.devices != 0)) {
     return sim::Error{Called(node) + " has " + to_string(node.nics) +
                       " NICs, which do not divide evenly among " + to_string(node.devices) + " devices"};
+  }
+  if (!Fits(std::max(1, node.nics / node.devices), std::max(node.pcie, node.nic))) {
+    return sim::Error{"the NICs of a device of " + Called(node) + " add up to more than 9.2e15 B/s"};
   }
   const std::pair<const char*, sim::ByteRate> rates[] = {
       {"NVLink", node.nvlink}, {"PCIe", node.pcie}, {"NIC", node.nic}};
@@ -106,6 +114,9 @@ std::optional<sim::Error> PlanLeafs(const RailOptimisedSpec& spec, NodePlan* pla
   }
   if (spec.uplink < kSlowest)
     return sim::Error{"the rate of the cables between leaf and spine is below 1 kB/s"};
+  if (!Fits(spec.uplinks_per_leaf, spec.uplink)) {
+    return sim::Error{"the cables of a leaf to its spines add up to more than 9.2e15 B/s"};
+  }
   const std::int64_t spines = SpinesFor(plan->leafs, spec);
   if (spines == 0) {
     return sim::Error{need + ", more than a spine of " + to_string(spec.switch_ports) +

@@ -1,5 +1,7 @@
 #include "topologies/node_plan.h"
 
+#include <utility>
+
 #include "sim/base/check.h"
 
 namespace topologies {

@@ -105,10 +105,8 @@ Route ShortestPathRouter::Spread(VertexId from, VertexId to, const std::vector<s
         const VertexId vertex = stops[s].vertex;
         for (std::uint32_t i = out_.first[vertex.pos()]; i < out_.first[vertex.pos() + 1]; ++i) {
           const VertexId next = links_[out_.links[i]].to;
-          if (cost[next.pos()] == kUnreached ||
-              cost[next.pos()] + CostOfLeaving(vertex) != cost[vertex.pos()]) {
-            continue;
-          }
+          const std::int64_t rest = cost[vertex.pos()] - CostOfLeaving(vertex);
+          if (cost[next.pos()] != rest) continue;  // not on a cheapest path
           const auto [entry, is_new] =
               stop_of_vertex.try_emplace(next.value(), static_cast<std::uint32_t>(stops.size()));
           if (is_new) stops.push_back({next, 0, 0, {}});
@@ -129,7 +127,8 @@ Route ShortestPathRouter::Spread(VertexId from, VertexId to, const std::vector<s
     level = end;
   }
 
-  stops.back().paths_to_destination = 1;  // all paths have the same number of hops, so it is the last one
+  // All cheapest paths have the same number of hops, so the destination is last and alone.
+  stops.back().paths_to_destination = 1;
   for (std::size_t i = steps.size(); i-- > 0;) {
     const Step& step = steps[i];
     const Stop& next = stops[step.to];

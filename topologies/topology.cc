@@ -17,6 +17,8 @@
 namespace topologies {
 namespace {
 
+constexpr std::size_t kGuesses = 20;  // no more faults than that come with a "did you mean"
+
 // "node3" of "node3/gpu5"; "" of "gpu5".
 std::string_view DomainName(std::string_view name) {
   const std::size_t slash = name.rfind('/');
@@ -45,7 +47,11 @@ std::map<std::string_view, std::size_t> CheckNodes(const ExplicitSpec& spec, std
   return known;
 }
 
-std::string UnknownName(const std::string& name, const std::map<std::string_view, std::size_t>& known) {
+// `guess` says whether to look for what may be meant, which is slow in a long list.
+std::string UnknownName(const std::string& name, const std::map<std::string_view, std::size_t>& known,
+                        bool guess) {
+  if (name.empty()) return "names no element";
+  if (!guess) return Quoted(name) + " is not one of the elements";
   std::vector<std::string> names;
   for (const auto& [one, position] : known) names.emplace_back(one);
   const std::vector<std::string> near = proto::Nearest(name, names);
@@ -64,9 +70,10 @@ std::vector<Fault> FaultsOf(const ExplicitSpec& spec) {
     const auto fault = [&](const char* field, std::string what) {
       faults.push_back({Fault::List::kLinks, i, field, std::move(what)});
     };
+    const bool guess = faults.size() < kGuesses;
     const std::string ends = link.from + " -> " + link.to;
-    if (!known.contains(link.from)) fault("from", UnknownName(link.from, known));
-    if (!known.contains(link.to)) fault("to", UnknownName(link.to, known));
+    if (!known.contains(link.from)) fault("from", UnknownName(link.from, known, guess));
+    if (!known.contains(link.to)) fault("to", UnknownName(link.to, known, guess));
     if (link.from == link.to) fault("to", "the link joins " + Quoted(link.from) + " to itself");
     if (link.capacity < kSlowest) {
       fault("bandwidth_gb_per_s_each_way",

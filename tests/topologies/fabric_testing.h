@@ -74,8 +74,8 @@ inline std::size_t CountOf(const Fabric& fabric, VertexKind kind) {
 }
 
 inline std::size_t CountOf(const Fabric& fabric, Tier tier) {
-  return static_cast<std::size_t>(
-      std::count_if(fabric.links.begin(), fabric.links.end(), [&](const Link& link) { return link.tier == tier; }));
+  return static_cast<std::size_t>(std::count_if(fabric.links.begin(), fabric.links.end(),
+                                                [&](const Link& link) { return link.tier == tier; }));
 }
 
 // The links of a route in one tier.
@@ -121,7 +121,9 @@ inline void ExpectConnects(const Fabric& fabric, std::uint32_t from, std::uint32
   }
   const std::int64_t all = route.denominator;
   for (const auto& [vertex, parts] : surplus) {
-    EXPECT_EQ(parts, vertex == source ? -all : vertex == destination ? all : 0)
+    EXPECT_EQ(parts, vertex == source        ? -all
+                     : vertex == destination ? all
+                                             : 0)
         << fabric.vertices[vertex.pos()].name;
   }
   EXPECT_EQ(route.latency, reached[destination]);

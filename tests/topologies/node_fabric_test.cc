@@ -8,7 +8,6 @@
 
 #include "sim/base/digest.h"
 #include "tests/topologies/fabric_testing.h"
-#include "topologies/placement.h"
 
 namespace topologies {
 namespace {
@@ -34,7 +33,8 @@ std::uint64_t DigestOf(const Fabric& fabric) {
     digest.Add(link.from.value()).Add(link.to.value()).Add(static_cast<std::uint64_t>(link.capacity.milli()));
   }
   for (std::uint32_t to = 1; to < fabric.devices.size(); ++to) {
-    for (const RouteUse& use : fabric.router->Between(0, to).uses) digest.Add(use.link.value()).Add(use.parts);
+    for (const RouteUse& use : fabric.router->Between(0, to).uses)
+      digest.Add(use.link.value()).Add(use.parts);
   }
   return digest.value();
 }
@@ -52,7 +52,8 @@ TEST(NodeFabric, HasTheElementsAndLinksOfItsClosedForm) {
       EXPECT_EQ(fabric.devices.size(), nodes * d);
       EXPECT_EQ(fabric.vertices.size(), nodes * (3 * d + 2) + leafs + spines);
       EXPECT_EQ(CountOf(fabric, VertexKind::kLeaf), leafs);
-      for (const Tier tier : {Tier::kNvlink, Tier::kHost, Tier::kNic}) EXPECT_EQ(CountOf(fabric, tier), 2 * nodes * d);
+      for (const Tier tier : {Tier::kNvlink, Tier::kHost, Tier::kNic})
+        EXPECT_EQ(CountOf(fabric, tier), 2 * nodes * d);
       EXPECT_EQ(CountOf(fabric, Tier::kPcie), 2 * 2 * nodes * d);
       EXPECT_EQ(CountOf(fabric, Tier::kLeafSpine), nodes > 2 ? 2 * leafs : 0);
       EXPECT_EQ(CountOf(fabric, Tier::kOther), 0u);
@@ -63,11 +64,13 @@ TEST(NodeFabric, HasTheElementsAndLinksOfItsClosedForm) {
 TEST(NodeFabric, SwitchAndCableCountsAreThePublishedOnesOfTheSuperPod) {
   // Source: NVIDIA DGX SuperPOD reference architecture, DGX B200, table of larger
   // configurations: nodes, leafs, spines, node-leaf cables, leaf-spine cables.
-  const std::uint32_t table[][5] = {{64, 16, 8, 512, 512}, {128, 32, 16, 1024, 1024}, {256, 64, 32, 2048, 2048}};
+  const std::uint32_t table[][5] = {
+      {64, 16, 8, 512, 512}, {128, 32, 16, 1024, 1024}, {256, 64, 32, 2048, 2048}};
   for (const auto& [nodes, leafs, spines, node_cables, spine_cables] : table) {
     const Fabric fabric = MustBuild(SuperPod(), TestNode(8, 8), nodes * 8);
     std::uint32_t spines_found = 0;
-    for (const Vertex& vertex : fabric.vertices) spines_found += vertex.kind == VertexKind::kSpine ? vertex.elements : 0;
+    for (const Vertex& vertex : fabric.vertices)
+      spines_found += vertex.kind == VertexKind::kSpine ? vertex.elements : 0;
     std::int64_t uplinks = 0;
     for (const Link& link : fabric.links) {
       if (link.tier == Tier::kLeafSpine) uplinks += link.capacity.milli();
@@ -91,8 +94,9 @@ TEST(NodeFabric, LinksCarryTheRatesOfNodeAndNetwork) {
 }
 
 TEST(NodeFabric, EveryLinkHasItsWayBackBesideIt) {
-  for (const Fabric& fabric : {MustBuild(SmallRails(), TestNode(8, 8), 40), MustBuild(SmallRails(), TestNode(8, 4), 40),
-                               MustBuild(OneSwitch(), TestNode(4, 8), 12), MustBuild(OneNode(), TestNode(8, 8), 8)}) {
+  for (const Fabric& fabric :
+       {MustBuild(SmallRails(), TestNode(8, 8), 40), MustBuild(SmallRails(), TestNode(8, 4), 40),
+        MustBuild(OneSwitch(), TestNode(4, 8), 12), MustBuild(OneNode(), TestNode(8, 8), 8)}) {
     for (std::size_t l = 0; l < fabric.links.size(); l += 2) {
       EXPECT_EQ(fabric.links[l].from, fabric.links[l + 1].to);
       EXPECT_EQ(fabric.links[l].to, fabric.links[l + 1].from);
@@ -135,21 +139,27 @@ TEST(NodeFabric, SixteenThousandDevicesAreBuiltInUnderASecond) {
   // 2,048 nodes: 64 leafs a rail, the most that a spine of 64 ports connects.
   EXPECT_EQ(CountOf(fabric, VertexKind::kLeaf), 512u);
 #ifdef NDEBUG
-  EXPECT_LT(seconds, 1.0);
+  const double limit = 1.0;
+#else
+  const double limit = 30.0;  // debug builds with sanitizers
 #endif
-  for (std::uint32_t device = 1; device < 16'384; device += 37) ExpectConnects(fabric, device, device * 7 % 16'384);
-  EXPECT_THAT(ErrorOf(SuperPod(), TestNode(8, 8), 16'392),
-              AllOf(HasSubstr("2049 nodes need 65 leafs a rail"), HasSubstr("64 ports"), HasSubstr("2048 nodes do")));
+  EXPECT_LT(seconds, limit);
+  for (std::uint32_t device = 1; device < 16'384; device += 37)
+    ExpectConnects(fabric, device, device * 7 % 16'384);
+  EXPECT_THAT(
+      ErrorOf(SuperPod(), TestNode(8, 8), 16'392),
+      AllOf(HasSubstr("2049 nodes need 65 leafs a rail"), HasSubstr("64 ports"), HasSubstr("2048 nodes do")));
 }
 
 TEST(NodeFabric, UnevenNodesAreRefusedWithTheNumbersThatDo) {  // HB-116
   EXPECT_THAT(ErrorOf(SmallRails(), TestNode(8, 8), 15),
-              AllOf(HasSubstr("15 devices"), HasSubstr("nodes of 8"), HasSubstr("uneven nodes are not supported"),
-                    HasSubstr("8 and 16 do")));
+              AllOf(HasSubstr("15 devices"), HasSubstr("nodes of 8"),
+                    HasSubstr("uneven nodes are not supported"), HasSubstr("8 and 16 do")));
 }
 
 TEST(NodeFabric, WhatDoesNotFitIsRefused) {
-  EXPECT_THAT(ErrorOf(OneNode(), TestNode(8, 8), 16), AllOf(HasSubstr("has 8 devices, not 16"), HasSubstr("one node")));
+  EXPECT_THAT(ErrorOf(OneNode(), TestNode(8, 8), 16),
+              AllOf(HasSubstr("has 8 devices, not 16"), HasSubstr("one node")));
   EXPECT_THAT(ErrorOf(OneNode(), TestNode(8, 8), 0), HasSubstr("0 devices"));
   EXPECT_THAT(ErrorOf(SmallRails(), TestNode(8, 8), 8'000'000), HasSubstr("8000000 devices"));
   EXPECT_THAT(ErrorOf(SmallRails(), TestNode(8, 0), 16), AllOf(HasSubstr("test node"), HasSubstr("no NIC")));
@@ -157,10 +167,12 @@ TEST(NodeFabric, WhatDoesNotFitIsRefused) {
   TopologySpec leaf_only = SmallRails();
   std::get<RailOptimisedSpec>(leaf_only.family).uplinks_per_leaf = 0;
   EXPECT_EQ(ErrorOf(leaf_only, TestNode(8, 8), 16), "");
-  EXPECT_THAT(ErrorOf(leaf_only, TestNode(8, 8), 24), AllOf(HasSubstr("uplinks_per_leaf is 0"), HasSubstr("2 nodes do")));
+  EXPECT_THAT(ErrorOf(leaf_only, TestNode(8, 8), 24),
+              AllOf(HasSubstr("uplinks_per_leaf is 0"), HasSubstr("2 nodes do")));
   TopologySpec full = SuperPod();
   std::get<RailOptimisedSpec>(full.family).uplinks_per_leaf = 40;
-  EXPECT_THAT(ErrorOf(full, TestNode(8, 8), 8), AllOf(HasSubstr("64 ports"), HasSubstr("32 NICs and 40 cables")));
+  EXPECT_THAT(ErrorOf(full, TestNode(8, 8), 8),
+              AllOf(HasSubstr("64 ports"), HasSubstr("32 NICs and 40 cables")));
   TopologySpec small = OneSwitch();
   std::get<SingleSwitchSpec>(small.family).switch_ports = 64;
   EXPECT_EQ(ErrorOf(small, TestNode(8, 8), 64), "");
@@ -183,10 +195,20 @@ TEST(NodeFabric, ARateOfZeroIsRefusedByItsName) {
   EXPECT_THAT(ErrorOf(OneSwitch(), TestNode(1, 0), 4), AllOf(HasSubstr("one switch"), HasSubstr("no rate")));
 }
 
+TEST(NodeFabric, SumsThatNoRateHoldsAreRefused) {
+  // A ByteRate holds 9.2e15 B/s; two cables of 9e15 are more.
+  TopologySpec spec = SmallRails();
+  std::get<RailOptimisedSpec>(spec.family).uplink = sim::ByteRate::GigabytesPerSecond(9e6);
+  EXPECT_THAT(ErrorOf(spec, TestNode(8, 8), 64), HasSubstr("more than 9.2e15 B/s"));
+  sim::NodeShape node = TestNode(1, 2);
+  node.nic = sim::ByteRate::GigabytesPerSecond(9e6);
+  EXPECT_THAT(ErrorOf(OneSwitch(), node, 2), HasSubstr("more than 9.2e15 B/s"));
+}
+
 TEST(NodeFabric, PrintsALineATier) {
   // 4 nodes of 2: 8 devices; NVLink 8 cables of 450, so 16 * 450 GB/s = 7.2 TB/s.
   EXPECT_EQ(ToText(MustBuild(SmallRails(), TestNode(2, 2), 8)),
-            "small rails: 8 devices, 4 NVLink switches, 8 PCIe switches, 4 hosts, 8 NICs, 4 leafs, 4 spines\n"
+            "small rails: 8 devices, 4 NVLink switches, 8 PCIe switches, 4 hosts, 8 NICs, 4 leafs, 2 spines\n"
             "  NVLink     8 x 2 links of 450 GB/s, 7.2 TB/s in all\n"
             "  PCIe       16 x 2 links of 60 GB/s, 1.92 TB/s in all\n"
             "  host       8 x 2 links of 60 GB/s, 0.96 TB/s in all\n"
