@@ -89,9 +89,10 @@ constexpr Range kRanges[] = {
 };
 
 // Fields that a file may leave out; nothing else.
-constexpr std::array kOptional = {"Gemm.tiles",  "Gemm.roofline", "Collective.limit_inside_gb_per_s",
-                                  "Node.nvlink", "Node.nic",      "Source.url",
-                                  "Source.note", "Source.date"};
+constexpr std::array kOptional = {
+    "Hardware.aliases", "Gemm.tiles", "Gemm.roofline", "Collective.limit_inside_gb_per_s",
+    "Node.nvlink",      "Node.nic",   "Source.url",    "Source.note",
+    "Source.date"};
 
 std::string KeyOf(const pb::FieldDescriptor& field) {
   return field.containing_type()->name() + "." + field.name();
@@ -135,7 +136,7 @@ class FieldChecker {
                      const proto::Field& place) {
     const pb::Reflection& reflection = *message.GetReflection();
     const int size = reflection.FieldSize(message, &field);
-    if (size == 0 && field.name() != "aliases") {
+    if (size == 0 && !IsOptional(field)) {
       diagnostics_->Error(place.At(field.name()).place(), "missing; at least one is wanted");
     }
     for (int i = 0; i < size; ++i) {

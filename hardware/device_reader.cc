@@ -76,9 +76,8 @@ std::string UnknownDevice(const std::string& name, const std::vector<std::string
       if (i > 0) what += i + 1 == nearest.size() ? " or " : ", ";
       what += '"' + nearest[i] + '"';
     }
-    what += '?';
   }
-  what += " The catalogue has";
+  what += nearest.empty() ? "; the catalogue has" : "? The catalogue has";
   const char* comma = " ";
   for (const proto::CatalogueFile& file : Catalogue()) {
     what += comma + std::string(file.name);
@@ -91,7 +90,8 @@ std::string UnknownDevice(const std::string& name, const std::vector<std::string
 
 std::optional<Device> ReadDevice(const std::string& name_or_path,
                                  const std::vector<proto::Override>& overrides,
-                                 const std::string& beside_folder, proto::Diagnostics* diagnostics) {
+                                 const std::string& beside_folder, proto::Diagnostics* diagnostics,
+                                 const std::string& place) {
   if (IsPath(name_or_path)) {
     const std::string beside = Beside(beside_folder, name_or_path);
     const bool use_beside = !beside_folder.empty() && Exists(beside);
@@ -104,7 +104,7 @@ std::optional<Device> ReadDevice(const std::string& name_or_path,
   std::vector<std::string> known;
   const proto::CatalogueFile* file = FindInCatalogue(name_or_path, &known);
   if (file == nullptr) {
-    diagnostics->Error("device", UnknownDevice(name_or_path, known));
+    diagnostics->Error(place, UnknownDevice(name_or_path, known));
     return std::nullopt;
   }
   return ReadText(std::string(file->file), file->text, overrides, diagnostics);

@@ -19,7 +19,8 @@ namespace hardware {
 //   the name or a listed alias of a catalogue device, exactly as written. There
 //     is no nearest match: "A10" is an error that names A100, never an A100.
 // `overrides` are paths inside the device: "node.nics", "memory.usable_gib".
-// An empty `beside_folder` means none.
+// An empty `beside_folder` means none. `place` is where the name was given; errors
+// about the name itself cite it.
 //
 // Errors: unknown names with the nearest known ones; missing fields, zero,
 // negative or infinite rates, figures out of range, formats and protocols
@@ -27,7 +28,8 @@ namespace hardware {
 // one run, each at its place.
 std::optional<Device> ReadDevice(const std::string& name_or_path,
                                  const std::vector<proto::Override>& overrides,
-                                 const std::string& beside_folder, proto::Diagnostics* diagnostics);
+                                 const std::string& beside_folder, proto::Diagnostics* diagnostics,
+                                 const std::string& place = "device");
 
 // All devices of the catalogue, in its order; for lists.
 std::vector<Device> ReadCatalogue(proto::Diagnostics* diagnostics);

@@ -51,9 +51,10 @@ double PowerMean(double a, double b, double p) {
   CHECK(a >= 0 && b >= 0 && p >= 1);
   const double large = a > b ? a : b;
   const double small = a > b ? b : a;
-  if (small == 0) return large;
-  const double exponent = p * Log2(small / large);  // <= 0
-  if (exponent < -60) return large;                 // 1 + 2^-60 is 1
+  const double ratio = large == 0 ? 0 : small / large;
+  if (ratio == 0) return large;
+  const double exponent = p * Log2(ratio);  // <= 0
+  if (exponent < -60) return large;         // 1 + 2^-60 is 1
   return large * Pow(1 + Exp2(exponent), 1 / p);
 }
 

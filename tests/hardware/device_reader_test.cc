@@ -1,0 +1,203 @@
+#include "hardware/device_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "hardware/catalogue.h"
+#include "tests/hardware/catalogue_device.h"
+
+namespace hardware {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> ErrorsOf(const std::string& name, const std::vector<proto::Override>& overrides = {},
+                                  const std::string& folder = "") {
+  proto::Diagnostics diagnostics;
+  const bool read = ReadDevice(name, overrides, folder, &diagnostics).has_value();
+  EXPECT_EQ(read, diagnostics.ok());
+  return diagnostics.errors();
+}
+
+std::string TextOf(const std::string& name) {
+  for (const proto::CatalogueFile& file : Catalogue()) {
+    if (file.name == name) return std::string(file.text);
+  }
+  ADD_FAILURE() << name;
+  return "";
+}
+
+TEST(Catalogue, EveryDeviceIsLegalAndNamedAfterItsFile) {
+  proto::Diagnostics diagnostics;
+  const std::vector<Device> devices = ReadCatalogue(&diagnostics);
+  EXPECT_THAT(diagnostics.errors(), IsEmpty());
+  ASSERT_EQ(devices.size(), Catalogue().size());
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    EXPECT_EQ(devices[i].name, Catalogue()[i].name);
+    EXPECT_TRUE(names.insert(devices[i].name).second);
+    for (const std::string& alias : devices[i].aliases) EXPECT_TRUE(names.insert(alias).second) << alias;
+  }
+  for (const char* name : {"a100_80_sxm", "b200_sxm", "h100_sxm", "h20", "h200_sxm", "h800_sxm"}) {
+    EXPECT_EQ(names.count(name), 1u) << name;
+  }
+}
+
+TEST(Catalogue, EveryFigureHasASourceAndABasis) {
+  proto::Diagnostics diagnostics;
+  for (const Device& device : ReadCatalogue(&diagnostics)) {
+    EXPECT_GE(device.figures.size(), 20u);
+    std::set<std::string> keys;
+    for (const Figure& figure : device.figures) {
+      EXPECT_FALSE(figure.source.empty()) << device.name << " " << figure.key;
+      EXPECT_FALSE(figure.value.empty()) << device.name << " " << figure.key;
+      EXPECT_TRUE(keys.insert(figure.key).second) << device.name << " " << figure.key;
+    }
+  }
+  // What nobody measured says so.
+  for (const Figure& figure : ReadOrFail("h20").figures) {
+    if (figure.key.rfind("gemm", 0) == 0) {
+      EXPECT_GE(figure.basis, Basis::kDerived) << figure.key;
+    }
+    if (figure.key == "memory") {
+      EXPECT_EQ(figure.value, "capacity_gib: 96 usable_gib: 95 bandwidth_gb_per_s: 4000");
+      EXPECT_EQ(figure.basis, Basis::kPublished);
+    }
+  }
+}
+
+// NVIDIA's data sheets, dense; the sheets print sparse figures, and NVLink both ways.
+TEST(Catalogue, HasThePeaksOfTheDataSheets) {
+  const Device h100 = ReadOrFail("h100_sxm");
+  EXPECT_EQ(PeakFlopsPerSecond(h100, sim::NumberFormat::kBf16), 989.4e12);
+  EXPECT_EQ(PeakFlopsPerSecond(h100, sim::NumberFormat::kFp8), 1978.9e12);
+  EXPECT_EQ(h100.nvlink.wire, sim::ByteRate::GigabytesPerSecond(900 / 2));
+  EXPECT_EQ(h100.memory_rate, sim::ByteRate::GigabytesPerSecond(3350));
+  EXPECT_EQ(h100.memory, sim::Bytes(std::int64_t{80} << 30));
+  EXPECT_LT(h100.usable_memory, h100.memory);
+  EXPECT_EQ(h100.node.devices, 8);
+  EXPECT_EQ(h100.node.nics, 8);
+  EXPECT_EQ(h100.nic.wire, sim::ByteRate::GigabytesPerSecond(400 / 8));
+  EXPECT_EQ(h100.node.nic, sim::ByteRate::GigabytesPerSecond(48));  // what rings achieve
+  EXPECT_EQ(PeakFlopsPerSecond(ReadOrFail("a100_80_sxm"), sim::NumberFormat::kBf16), 312e12);
+  EXPECT_EQ(PeakFlopsPerSecond(ReadOrFail("h20"), sim::NumberFormat::kBf16), 148e12);
+  EXPECT_EQ(PeakFlopsPerSecond(ReadOrFail("b200_sxm"), sim::NumberFormat::kBf16), 2250e12);
+  EXPECT_EQ(ReadOrFail("h800_sxm").nvlink.wire, sim::ByteRate::GigabytesPerSecond(400 / 2));
+}
+
+// NCCL 2.30, src/graph/tuning.cc.
+TEST(Catalogue, HasTheLatenciesOfNccl) {
+  const Device h100 = ReadOrFail("h100_sxm"), a100 = ReadOrFail("a100_80_sxm");
+  const CollectiveTiming& simple = h100.collective_timing[static_cast<std::size_t>(Protocol::kSimple)];
+  EXPECT_EQ(simple.base, sim::Duration::Nanoseconds(8400));
+  EXPECT_EQ(simple.step_inside, sim::Duration::Nanoseconds(3400));
+  EXPECT_EQ(simple.step_between, sim::Duration::Nanoseconds(14000));
+  const CollectiveTiming& ll128 = h100.collective_timing[static_cast<std::size_t>(Protocol::kLl128)];
+  EXPECT_EQ(ll128.wire_numerator * 120, ll128.wire_denominator * 128);
+  const CollectiveTiming& ll = a100.collective_timing[static_cast<std::size_t>(Protocol::kLl)];
+  EXPECT_EQ(ll.wire_numerator, 2);
+  EXPECT_EQ(ll.limit_inside, sim::ByteRate::GigabytesPerSecond(87.7));
+  // AMD hosts: two microseconds of network overhead, three times for Simple.
+  EXPECT_EQ(a100.collective_timing[static_cast<std::size_t>(Protocol::kSimple)].step_inside_multi_node,
+            sim::Duration::Microseconds(6));
+}
+
+// HB-211
+TEST(DeviceNames, AreExactOrListedAliases) {
+  EXPECT_EQ(ReadOrFail("A100").name, "a100_80_sxm");
+  EXPECT_EQ(ReadOrFail("h100").name, "h100_sxm");
+  EXPECT_EQ(ReadOrFail("NVIDIA H100 80GB HBM3").name, "h100_sxm");
+  for (const char* name : {"NVIDIA B300 SXM6 AC", "GB300", "GB200", "A10", "RTX A6000", "H100 NVL", "H1OO",
+                           "H100 ", "H10", "nvidia h100 80gb hbm3", ""}) {
+    EXPECT_THAT(ErrorsOf(name), ElementsAre(HasSubstr("unknown device \"" + std::string(name) + "\"")))
+        << name;
+  }
+}
+
+// HB-211
+TEST(DeviceNames, ThatAreUnknownAreAnsweredWithTheNearest) {
+  EXPECT_THAT(ErrorsOf("H1OO"), ElementsAre(AllOf(HasSubstr("did you mean"), HasSubstr("\"H100\""))));
+  EXPECT_THAT(ErrorsOf("A10"), ElementsAre(HasSubstr("\"A100\"")));
+  EXPECT_THAT(ErrorsOf("A10"), ElementsAre(HasSubstr("a100_80_sxm, b200_sxm, h100_sxm")));
+}
+
+TEST(DeviceFiles, BesideTheScenarioWinOverTheCatalogue) {
+  const std::string folder = testing::TempDir() + "/beside";
+  std::filesystem::create_directories(folder);
+  std::string text = TextOf("h100_sxm");
+  text.replace(text.find("sms: 132"), 8, "sms: 131");
+  std::ofstream(folder + "/h100_sxm.textproto") << text;
+  proto::Diagnostics diagnostics;
+  EXPECT_EQ(ReadDevice("h100_sxm", {}, folder, &diagnostics)->sms, 131);
+  EXPECT_EQ(ReadDevice("h100_sxm.textproto", {}, folder, &diagnostics)->sms, 131);
+  EXPECT_EQ(ReadDevice(folder + "/h100_sxm.textproto", {}, "", &diagnostics)->sms, 131);
+  EXPECT_EQ(ReadDevice("h100_sxm", {}, "", &diagnostics)->sms, 132);
+  EXPECT_THAT(diagnostics.errors(), IsEmpty());
+  EXPECT_THAT(ErrorsOf("./no_such_device.textproto"), testing::SizeIs(1));
+}
+
+TEST(DeviceOverrides, ReachEveryField) {
+  const Device device = ReadOrFail(
+      "h100_sxm", {{1, "node.nics", "4"}, {2, "memory.usable_gib", "70"}, {3, "peaks[0].tflops", "900"}});
+  EXPECT_EQ(device.node.nics, 4);
+  EXPECT_EQ(device.usable_memory, sim::Bytes(std::int64_t{70} << 30));
+  EXPECT_EQ(PeakFlopsPerSecond(device, sim::NumberFormat::kBf16), 900e12);
+}
+
+TEST(DeviceErrors, AreAllReportedInOneRunEachAtItsPlace) {
+  const std::vector<std::string> errors =
+      ErrorsOf("h100_sxm", {{1, "memory.bandwidth_gb_per_s", "0"},
+                            {2, "node.nvlink.bandwidth_gb_per_s_each_way", "-450"},
+                            {3, "node.devices", "0"},
+                            {4, "sms", "24"},
+                            {5, "memory.usable_gib", "81"}});
+  EXPECT_THAT(errors, Contains(AllOf(HasSubstr("--set 1"), HasSubstr("memory.bandwidth_gb_per_s"),
+                                     HasSubstr("0 is out of range; wanted more than 0 to 1000000"))));
+  EXPECT_THAT(errors, Contains(AllOf(HasSubstr("--set 2"), HasSubstr("-450 is out of range"))));
+  EXPECT_THAT(errors, Contains(AllOf(HasSubstr("--set 3"), HasSubstr("wanted from 1 to 1024"))));
+  EXPECT_THAT(errors, Contains(HasSubstr("interference.communication_sms: 24 is more than sms - 1, 23")));
+  EXPECT_THAT(errors, Contains(AllOf(HasSubstr("--set 5"), HasSubstr("81 is more than capacity_gib, 80"))));
+}
+
+TEST(DeviceErrors, NotANumberIsNoRate) {
+  for (const char* value : {"nan", "inf", "-inf", "1e400"}) {
+    EXPECT_THAT(ErrorsOf("h100_sxm", {{1, "memory.bandwidth_gb_per_s", value}}),
+                testing::SizeIs(testing::Ge(1u)))
+        << value;
+  }
+}
+
+// Every field of a file is wanted, or says that it is not: leave out one line after the other.
+TEST(DeviceErrors, AMissingFieldIsNamed) {
+  const std::string folder = testing::TempDir() + "/missing";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/bare.textproto") << "name: \"bare\"\n";
+  const std::vector<std::string> errors = ErrorsOf("bare", {}, folder);
+  for (const char* field :
+       {"architecture", "capability", "sms", "memory", "peaks", "gemm", "attention", "memory_bound", "kernel",
+        "interference", "collectives", "node", "basis", "source"}) {
+    EXPECT_THAT(errors, Contains(AllOf(HasSubstr(std::string(": ") + field), HasSubstr("missing")))) << field;
+  }
+}
+
+TEST(DeviceErrors, AFormatNeedsOnePeakAndOneModel) {
+  const std::string folder = testing::TempDir() + "/formats";
+  std::filesystem::create_directories(folder);
+  std::string text = TextOf("a100_80_sxm");
+  text.replace(text.find("  formats: FP16\n"), 16, "  formats: FP8\n");
+  std::ofstream(folder + "/odd.textproto") << text;
+  const std::vector<std::string> errors = ErrorsOf("odd", {}, folder);
+  EXPECT_THAT(errors, ElementsAre(HasSubstr("FP8 has a model and no peak"),
+                                  HasSubstr("FP16 has a peak and no gemm model")));
+}
+
+}  // namespace
+}  // namespace hardware
