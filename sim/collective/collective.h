@@ -9,10 +9,9 @@
 #define SIM_COLLECTIVE_COLLECTIVE_H_
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "sim/base/result.h"
+#include "sim/base/check.h"
 #include "sim/base/units.h"
 
 namespace sim {
@@ -21,7 +20,12 @@ namespace sim {
 // reduce-scatter the input; broadcast and send/recv the message; all-to-all
 // what one member sends to all (its own part included).
 enum class CollectiveKind : std::uint8_t {
-  kAllReduce, kAllGather, kReduceScatter, kBroadcast, kAllToAll, kSendRecv,
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kAllToAll,
+  kSendRecv,
 };
 
 const char* ToText(CollectiveKind kind);  // "all-reduce", "all-gather", ...
@@ -52,9 +56,20 @@ struct EdgeLoad {
 struct CoupledFlow {
   Bytes size;
   std::int64_t numerator = 1, denominator = 1;
-  std::uint32_t share = 1;  // connections of it that are active at once on one port
+  std::uint32_t share = 1;  // progress / share is the rate of one active connection
+  // How many chunks must pass one edge more while the algorithm's pipeline
+  // fills: n-2 for a chain, where one edge after the other starts; 0 where all
+  // edges work from the start.
+  std::uint32_t fill_chunks = 0;
   std::vector<EdgeLoad> edges;
 };
+
+// What the fill adds to the volume of a flow whose data moves in chunks of
+// `chunk` bytes. REQUIRES: chunk > 0
+constexpr Bytes FillBytes(const CoupledFlow& flow, Bytes chunk) {
+  CHECK(chunk.count() > 0);
+  return std::int64_t{flow.fill_chunks} * (flow.size < chunk ? flow.size : chunk);
+}
 
 // What a collective costs: its flows (which run side by side) after a delay of
 // so many steps inside a domain and between domains.
@@ -65,23 +80,29 @@ struct CollectivePlan {
 };
 
 // The plan of the flat multi-rail ring family, of pairwise all-to-all and of
-// send/recv. REQUIRES: at least one member; exactly two for send/recv
+// send/recv. The table of them is in algorithms.h.
+// REQUIRES: size >= 0, at least one member; exactly two for send/recv
 CollectivePlan PlanCollective(const CollectiveRequest& request);
 
 // One transfer of the chunk expansion. It starts when those in `after` have
 // ended.
 struct Transfer {
-  std::uint32_t from = 0, to = 0;  // positions in the group
-  Bytes size;
+  std::uint32_t from = 0, to = 0;    // positions in the group
+  Bytes size;                        // > 0: nothing is sent where a part is empty
   std::vector<std::uint32_t> after;  // indices of earlier transfers
+  std::uint32_t piece = 0;           // the piece of the data that it carries, counted over the expansion
+  bool reduces = false;              // the receiver adds it to its own copy, instead of taking its place
 };
 
 // The same collective, transfer by transfer, cut into chunks of `chunk` bytes
-// as NCCL's loops do. REQUIRES: chunk > 0
+// as NCCL's loops do. Leaves out: the bound on chunks under way (NCCL's buffers
+// hold 8), which no edge reaches when all are equally fast.
+// REQUIRES: as above; chunk > 0; fewer than 2^32 transfers
 std::vector<Transfer> ExpandIntoChunks(const CollectiveRequest& request, Bytes chunk);
 
 // What nccl-tests calls busbw, over size/time: 2(n-1)/n, (n-1)/n or 1, as a
-// fraction. Source: nccl-tests, doc/PERFORMANCE.md.
+// fraction. 0 where a group of one sends itself nothing. REQUIRES: members >= 1
+// Source: nccl-tests, doc/PERFORMANCE.md.
 struct Fraction {
   std::int64_t numerator = 1, denominator = 1;
 };

@@ -1,0 +1,43 @@
+// The table of collective algorithms: one a file, chosen by PlanCollective.
+// To add one: a file with its two functions, a line in the table of
+// collective.cc, and the tests that run over the whole table cover it.
+
+#ifndef SIM_COLLECTIVE_ALGORITHMS_H_
+#define SIM_COLLECTIVE_ALGORITHMS_H_
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sim/collective/collective.h"
+
+namespace sim {
+
+struct CollectiveAlgorithm {
+  std::string_view name;
+  std::span<const CollectiveKind> kinds;  // what it serves
+  // Both are called only with something to send: two members or more (exactly
+  // two for send/recv), one byte or more, and a chunk of one byte or more.
+  CollectivePlan (*plan)(const CollectiveRequest& request);
+  std::vector<Transfer> (*expand)(const CollectiveRequest& request, Bytes chunk);
+};
+
+// The first that serves a kind is the one that PlanCollective takes.
+std::span<const CollectiveAlgorithm> CollectiveAlgorithms();
+
+// ring.cc: flat rings, one a rail, for all-reduce, all-gather, reduce-scatter;
+// the same rings cut open at the root (member 0) for broadcast.
+CollectivePlan PlanRing(const CollectiveRequest& request);
+std::vector<Transfer> ExpandRing(const CollectiveRequest& request, Bytes chunk);
+
+// all_to_all.cc: every member sends to every other one, all at once.
+CollectivePlan PlanAllToAll(const CollectiveRequest& request);
+std::vector<Transfer> ExpandAllToAll(const CollectiveRequest& request, Bytes chunk);
+
+// send_recv.cc: one message from the first member to the second.
+CollectivePlan PlanSendRecv(const CollectiveRequest& request);
+std::vector<Transfer> ExpandSendRecv(const CollectiveRequest& request, Bytes chunk);
+
+}  // namespace sim
+
+#endif  // SIM_COLLECTIVE_ALGORITHMS_H_

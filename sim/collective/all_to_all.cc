@@ -1,0 +1,67 @@
+// All-to-all: every member sends a part of its buffer to every other one.
+//
+// NCCL writes it as n-1 sends and receives a member, one a round (to the member
+// k further on in round k). A single node gives every round a channel of its
+// own, several nodes put 8 rounds on a channel, and channels run side by side;
+// so all peers are served at once, up to 8 times the number of p2p channels
+// (128 or more). That decides both forms here:
+//
+//  - the chunk expansion starts all pairs at once, and only the chunks of one
+//    pair wait for each other;
+//  - the coupled flow counts what one member sends to one peer. That is the
+//    rate of one active connection, so its share is 1: where n-1 of its
+//    connections and one bystander's meet on a port, each gets 1/n of it, as
+//    under a NIC that takes its connections in turn.
+//
+// Latency is that of one step, since the rounds do not wait for each other.
+//
+// Leaves out: uneven parts, and groups so large that NCCL queues rounds. The
+// edges are n(n-1): fine for some hundred members; above, edges that load the
+// same ports should be added up by class of member.
+//
+// Source: NCCL, src/enqueue.cc, src/include/channel.h
+// (ncclP2pChannelBaseForRound), src/include/device.h
+// (NCCL_MAX_DEV_WORK_P2P_PER_BATCH).
+
+#include <algorithm>
+
+#include "sim/collective/algorithms.h"
+#include "sim/collective/part_size.h"
+
+namespace sim {
+
+CollectivePlan PlanAllToAll(const CollectiveRequest& request) {
+  const std::uint32_t n = request.group.size();
+  CoupledFlow flow{.size = request.size, .numerator = 1, .denominator = n, .edges = {}};
+  flow.edges.reserve(std::size_t{n} * (n - 1));
+  for (std::uint32_t round = 1; round < n; ++round) {
+    for (std::uint32_t from = 0; from < n; ++from) flow.edges.push_back({from, (from + round) % n});
+  }
+  CollectivePlan plan;
+  plan.flows.push_back(std::move(flow));
+  const auto& domain = request.group.domain;
+  const bool crosses = std::any_of(domain.begin(), domain.end(), [&](auto d) { return d != domain[0]; });
+  (crosses ? plan.steps_between : plan.steps_inside) = 1;
+  return plan;
+}
+
+std::vector<Transfer> ExpandAllToAll(const CollectiveRequest& request, Bytes chunk) {
+  const std::uint32_t n = request.group.size();
+  std::vector<Transfer> transfers;
+  for (std::uint32_t round = 1; round < n; ++round) {
+    // Spare bytes go to the first rounds, not to the first members: so every
+    // member sends and receives as much, and keeps the smallest part itself.
+    const Bytes message = PartSize(request.size, n, round - 1);
+    for (std::uint32_t from = 0; from < n; ++from) {
+      for (std::int64_t left = message.count(); left > 0; left -= chunk.count()) {
+        const auto index = static_cast<std::uint32_t>(transfers.size());
+        Transfer transfer{from, (from + round) % n, std::min(Bytes(left), chunk), {}, index, false};
+        if (left < message.count()) transfer.after.push_back(index - 1);
+        transfers.push_back(std::move(transfer));
+      }
+    }
+  }
+  return transfers;
+}
+
+}  // namespace sim
