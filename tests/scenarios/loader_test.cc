@@ -36,6 +36,7 @@ TEST(LoadScenario, FillsEveryField) {
   EXPECT_EQ(s.name, "small");
   EXPECT_EQ(s.file, "small.textproto");
   EXPECT_EQ(s.source, "made for the tests");
+  EXPECT_EQ(s.description, "two nodes");
   EXPECT_EQ(s.model.name, "llama_7b");
   EXPECT_EQ(s.device.name, "h100_sxm");
   EXPECT_EQ(s.fabric.devices.size(), 16u);
@@ -242,8 +243,13 @@ TEST(LoadScenario, RefusesSequencesBeyondLearnedPositions) {
 
 // HB-213: BF16 needs compute capability 8.0; FP16 does not.
 TEST(LoadScenario, RefusesFormatsThatTheDeviceLacks) {
-  EXPECT_THAT(Load({{"hardware", "a100_80_sxm"}, {"hardware.compute_capability", "70"}}).errors(),
-              testing::Each(HasSubstr("capability")));
+  EXPECT_THAT(
+      Load({{"hardware", "a100_80_sxm"}, {"hardware.capability", "70"}}).errors(),
+      ElementsAre(HasSubstr("training.format: BF16 needs compute capability 8.0 or more, and \"a100_80_sxm\" "
+                            "has 7.0; use FP16")));
+  EXPECT_THAT(Load({{"hardware", "a100_80_sxm"}, {"hardware.capability", "70"}, {"training.format", "FP16"}})
+                  .errors(),
+              IsEmpty());
   EXPECT_THAT(Load({{"training.format", "FP8"}}).errors(),
               ElementsAre(HasSubstr("FP8 is not simulated yet")));
   EXPECT_THAT(
