@@ -28,6 +28,7 @@ TEST(LoadScenario, FillsEveryField) {
             {"layout.rank_order", "pp-tp-cp-dp"},
             {"layout.sequence", "true"},
             {"fidelity", "CHUNK"},
+            {"description", "two nodes"},
             {"steps", "5"},
             {"price", "{ usd_per_device_hour: 2.5 source { title: \"list\" } }"},
             {"published", "{ step_time_s: 1.5 source { title: \"t\" note: \"n\" url: \"u\" } }"}});
