@@ -2,6 +2,6 @@
 
 namespace tools {
 
-std::vector<Command> Commands() { return {CheckCommand(), ListCommand()}; }
+std::vector<Command> Commands() { return {RunCommand(), CheckCommand(), ListCommand()}; }
 
 }  // namespace tools

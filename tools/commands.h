@@ -9,6 +9,7 @@ namespace tools {
 
 Command CheckCommand();
 Command ListCommand();
+Command RunCommand();
 
 }  // namespace tools
 
