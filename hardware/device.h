@@ -20,7 +20,7 @@
 namespace hardware {
 
 inline constexpr std::size_t kNumberFormats = 5;  // sim::NumberFormat
-inline constexpr std::size_t kMemoryClasses = 4;  // sim::MemoryClass
+inline constexpr std::size_t kMemoryClasses = 5;  // sim::MemoryClass
 
 // How well a figure is known.
 enum class Basis : std::uint8_t {

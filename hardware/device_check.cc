@@ -62,6 +62,7 @@ constexpr Range kRanges[] = {
     {"MemoryBound.norm_efficiency", 0, false, 1},
     {"MemoryBound.gather_efficiency", 0, false, 1},
     {"MemoryBound.optimizer_efficiency", 0, false, 1},
+    {"MemoryBound.activation_efficiency", 0, false, 1},
     {"MemoryBound.fixed_us", 0, true, 1000},
     {"Kernel.minimum_us", 0, false, 1000},
     {"Kernel.random_data_derate", 0, false, 1},

@@ -116,6 +116,7 @@ void ConvertCompute(const Hardware& message, Device* device) {
   efficiency[static_cast<std::size_t>(MemoryClass::kNorm)] = bound.norm_efficiency();
   efficiency[static_cast<std::size_t>(MemoryClass::kGather)] = bound.gather_efficiency();
   efficiency[static_cast<std::size_t>(MemoryClass::kOptimizer)] = bound.optimizer_efficiency();
+  efficiency[static_cast<std::size_t>(MemoryClass::kActivation)] = bound.activation_efficiency();
   device->memory_bound.fixed_s = bound.fixed_us() * kMicro;
   device->minimum_kernel_s = message.kernel().minimum_us() * kMicro;
   device->random_data_derate = message.kernel().random_data_derate();

@@ -6,6 +6,7 @@ namespace {
 
 using sim::Bytes;
 using sim::Kernel;
+using sim::MemoryClass;
 
 // The feed-forward's sizes on one rank.
 struct Mlp {
@@ -27,11 +28,11 @@ struct Mlp {
 void AddNonlinearity(const Mlp& mlp, std::vector<Kernel>* kernels) {
   if (mlp.execution.fused) {
     const char* name = mlp.model.gated ? "gate" : "bias_nonlinearity";
-    kernels->push_back(Moves(name, mlp.up_bytes + mlp.down_bytes + mlp.bias_bytes));
+    kernels->push_back(Moves(name, mlp.up_bytes + mlp.down_bytes + mlp.bias_bytes, MemoryClass::kActivation));
     return;
   }
   if (mlp.model.biases.mlp) kernels->push_back(Moves("up_bias", 2 * mlp.up_bytes + mlp.bias_bytes));
-  kernels->push_back(Moves("nonlinearity", 2 * mlp.down_bytes));
+  kernels->push_back(Moves("nonlinearity", 2 * mlp.down_bytes, MemoryClass::kActivation));
   if (mlp.model.gated) kernels->push_back(Moves("gate_product", 3 * mlp.down_bytes));
 }
 
@@ -39,11 +40,12 @@ void AddNonlinearityBackward(const Mlp& mlp, std::vector<Kernel>* kernels) {
   if (mlp.execution.fused) {
     // Reads the gradient and the first layer's outputs, writes their gradients.
     const char* name = mlp.model.gated ? "gate_backward" : "bias_nonlinearity_backward";
-    kernels->push_back(Moves(name, mlp.down_bytes + 2 * mlp.up_bytes + mlp.bias_bytes));
+    kernels->push_back(
+        Moves(name, mlp.down_bytes + 2 * mlp.up_bytes + mlp.bias_bytes, MemoryClass::kActivation));
   } else {
     // Two factors, so two products; each reads the gradient and the other factor.
     if (mlp.model.gated) kernels->push_back(Moves("gate_product_backward", 6 * mlp.down_bytes));
-    kernels->push_back(Moves("nonlinearity_backward", 3 * mlp.down_bytes));
+    kernels->push_back(Moves("nonlinearity_backward", 3 * mlp.down_bytes, MemoryClass::kActivation));
   }
   if (mlp.model.biases.mlp) AddBiasGradient("up_bias_gradient", mlp.up_bytes, kernels);
 }

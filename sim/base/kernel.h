@@ -35,10 +35,11 @@ enum class KernelKind : std::uint8_t {
 // How well a memory-bound kernel reaches the memory's rate. The device says
 // what each class achieves.
 enum class MemoryClass : std::uint8_t {
-  kElementwise,  // add, copy, cast, dropout, activation with its gate
+  kElementwise,  // add, copy, cast, dropout
   kNorm,         // reductions over a row: layer norm, RMS norm, softmax
   kGather,       // embedding look-up and its scatter
   kOptimizer,    // streams over parameters and their moments
+  kActivation,   // nonlinearity of the feed-forward, with its bias or gate
 };
 
 // Which implementation of attention. UNFUSED is written by models as batched

@@ -1,0 +1,124 @@
+#include "scenarios/step_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "sim/analysis/step.h"
+#include "sim/program/executor.h"
+#include "tests/scenarios/synthetic.h"
+
+namespace scenarios {
+namespace {
+
+using namespace sim::literals;
+
+constexpr sim::Duration kForward = 7_ns, kBackward = 13_ns;
+
+sim::Duration StepTime(const Scenario& scenario) {
+  const StepProgram steps = BuildSteps(scenario, LayerCost(kForward, kBackward)).value();
+  const sim::Timeline timeline = sim::Simulate(steps.program).value();
+  const sim::StepTimes times = sim::FindSteps(steps.program, timeline);
+  EXPECT_TRUE(times.steady);
+  return times.step_time();
+}
+
+// (m + p - 1)(f + b): the first stage works m (f + b), and waits for p - 1 other
+// stages to fill and drain. Source: Narayanan et al., SC 2021, section 2.2.1.
+TEST(StepBuilder, GpipeAnd1F1BTakeExactlyTheClosedFormOnEqualStages) {
+  for (const std::string schedule : {"gpipe", "1f1b"}) {
+    for (std::int64_t p = 1; p <= 8; ++p) {
+      for (std::int64_t m = 1; m <= 12; ++m) {
+        SCOPED_TRACE(testing::Message() << schedule << " p " << p << " m " << m);
+        EXPECT_EQ(StepTime(SyntheticScenario(p, m, 1, schedule)), (m + p - 1) * (kForward + kBackward));
+      }
+    }
+  }
+}
+
+// In chunk units: v m of work, p - 1 of bubble. Source: section 2.2.2.
+TEST(StepBuilder, InterleavingTakesExactlyTheClosedFormWherePDividesM) {
+  for (std::int64_t p = 2; p <= 6; ++p) {
+    for (std::int64_t m = p; m <= 3 * p; m += p) {
+      for (std::int64_t v = 2; v <= 4; ++v) {
+        SCOPED_TRACE(testing::Message() << "p " << p << " m " << m << " v " << v);
+        EXPECT_EQ(StepTime(SyntheticScenario(p, m, v, "interleaved")),
+                  (v * m + p - 1) * (kForward + kBackward));
+      }
+    }
+  }
+}
+
+TEST(StepBuilder, PiecesOfSeveralLayersTakeAsManyTimes) {
+  EXPECT_EQ(StepTime(SyntheticScenario(4, 6, 1, "1f1b", 3)), (6 + 4 - 1) * (3 * (kForward + kBackward)));
+}
+
+// The most forwards of a stage without their backwards, as the timeline has them.
+std::map<std::uint32_t, int> InFlight(const Scenario& scenario) {
+  const StepProgram steps = BuildSteps(scenario, LayerCost(kForward, kBackward)).value();
+  const sim::Timeline timeline = sim::Simulate(steps.program).value();
+  std::map<std::uint32_t, int> now, most;
+  for (std::size_t task = 0; task < steps.program.tasks(); ++task) {  // a rank's tasks are in its order
+    if (steps.program.kind[task] != sim::TaskKind::kWork) continue;
+    const std::uint32_t rank = steps.program.rank_of(sim::TaskId(task)).value();
+    now[rank] += steps.program.task_class[task] == sim::TaskClass::kForward ? 1 : -1;
+    most[rank] = std::max(most[rank], now[rank]);
+  }
+  return most;
+}
+
+TEST(StepBuilder, ActivationsInFlightMatchTheSchedulesCounts) {
+  struct Case {
+    const char* schedule;
+    std::int64_t p, m, v;
+  };
+  for (const Case& c :
+       {Case{"gpipe", 4, 6, 1}, {"1f1b", 4, 8, 1}, {"1f1b", 8, 3, 1}, {"interleaved", 4, 8, 2}}) {
+    const Scenario scenario = SyntheticScenario(c.p, c.m, c.v, c.schedule);
+    const auto most = InFlight(scenario);
+    for (std::uint32_t stage = 0; stage < c.p; ++stage) {
+      SCOPED_TRACE(testing::Message() << c.schedule << " stage " << stage);
+      EXPECT_EQ(most.at(stage),
+                static_cast<int>(scenario.pipeline.schedule->in_flight(scenario.pipeline.shape, stage)));
+    }
+  }
+}
+
+TEST(StepBuilder, FullRecomputationRunsEachForwardTwice) {
+  Scenario scenario = SyntheticScenario(4, 6, 1, "1f1b");
+  scenario.training.recompute = Recompute::kFull;
+  EXPECT_EQ(StepTime(scenario), (6 + 4 - 1) * (2 * kForward + kBackward));
+}
+
+// Stage 1 has three layers, the others one. It works 20 x 3 (f + b) a step and
+// idles only while stage 0 runs its last backward and its next first forward.
+// What follows stage 1 is hidden: its first gradient is back 3 f + (f + f + b + b) =
+// 61 ns after it began, and until then it has three forwards of 21 ns to run.
+TEST(StepBuilder, UnevenStagesRunAtThePaceOfTheSlowest) {
+  Scenario scenario = SyntheticScenario(4, 20, 1, "1f1b");
+  scenario.model.layers = 6;
+  scenario.pipeline.layers_of_piece = {1, 3, 1, 1};
+  EXPECT_EQ(StepTime(scenario), 20 * (3 * (kForward + kBackward)) + (kBackward + kForward));
+}
+
+TEST(StepBuilder, ProgramPrintsItself) {
+  Scenario scenario = SyntheticScenario(2, 1, 1, "1f1b");
+  scenario.steps = 1;
+  scenario.training.gradient_norm = false;
+  const StepProgram steps = BuildSteps(scenario, LayerCost(kForward, kBackward)).value();
+  // 4 tokens x 8 channels x 2 B = 64 B cross the boundary, there and back.
+  EXPECT_EQ(sim::ToText(steps.program),
+            "0. rank 0 compute: attention mb0 layer 0 (forward) 7000 ps -> 1\n"
+            "1. rank 0 to next: send activations mb0 (pipeline) #0 send/recv 64 B\n"
+            "2. rank 0 from next: send gradients mb0 (pipeline) #1 send/recv 64 B -> 3\n"
+            "3. rank 0 compute: attention mb0 layer 0 (backward) 13000 ps\n"
+            "4. rank 0 compute: step 0 (step end) mark\n"
+            "5. rank 1 from previous: send activations mb0 (pipeline) #0 send/recv 64 B -> 6\n"
+            "6. rank 1 compute: attention mb0 layer 1 (forward) 7000 ps\n"
+            "7. rank 1 compute: attention mb0 layer 1 (backward) 13000 ps -> 8\n"
+            "8. rank 1 to previous: send gradients mb0 (pipeline) #1 send/recv 64 B\n"
+            "9. rank 1 compute: step 0 (step end) mark\n");
+}
+
+}  // namespace
+}  // namespace scenarios
