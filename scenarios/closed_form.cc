@@ -67,7 +67,7 @@ ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& 
   form.six_pd_flops = static_cast<double>(models::SixPD(scenario.model, tokens));
   const double peak = hardware::PeakFlopsPerSecond(scenario.device, training.format);
   form.time_at_peak_s = form.six_pd_flops / (static_cast<double>(scenario.devices) * peak);
-  form.six_pd_mfu = form.time_at_peak_s / step_time.seconds();
+  if (step_time > sim::Duration()) form.six_pd_mfu = form.time_at_peak_s / step_time.seconds();
   const sim::BubbleShare bubble = sim::BubbleOfTotal(scenario.pipeline.shape);
   form.bubble_share = static_cast<double>(bubble.idle) / static_cast<double>(bubble.whole);
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {

@@ -11,15 +11,15 @@
 
 namespace scenarios {
 
-// 6PD and the MFU that makes it equal to `step_time`; the bubble; and what a
-// rank sends in a step, the largest over the stages. Bytes are what ring
+// 6PD and, given a step time, the MFU that makes it equal to it (else 0); the
+// bubble; and what a rank sends in a step, the largest over the stages. Bytes are what ring
 // algorithms send: (n-1)/n of a gathered or scattered tensor, twice that of a
 // reduced one. Each rank reduces only the parameters that it holds.
 //
 // Sources: Kaplan et al. 2020; Narayanan et al., SC 2021; Korthikanti et al. 2022;
 // Rajbhandari et al., SC 2020.
 ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& stages,
-                        sim::Duration step_time);
+                        sim::Duration step_time = {});
 
 }  // namespace scenarios
 

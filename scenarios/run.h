@@ -12,7 +12,8 @@
 namespace scenarios {
 
 struct RunOptions {
-  bool log_rates = false;  // for the trace's link counters
+  bool log_rates = false;      // for the trace's link counters
+  double memory_limit = 64e9;  // bytes this program may take; more is refused before it starts
 };
 
 struct RunResult {
@@ -21,7 +22,8 @@ struct RunResult {
   Report report;
 };
 
-// Fails when tasks wait for each other for ever; see BuildSteps and Simulate.
+// Fails when it is too large (RefuseToSimulate), and when tasks wait for each
+// other for ever (BuildSteps, Simulate).
 sim::Result<RunResult> Run(const Scenario& scenario, const RunOptions& options = {});
 
 // What the timeline of a scenario's program says.

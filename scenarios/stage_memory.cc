@@ -73,4 +73,15 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
   return memory;
 }
 
+StageMemory LargestStageMemory(const Scenario& scenario, const std::vector<StagePlan>& stages) {
+  StageMemory largest;
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    const auto order =
+        scenario.pipeline.schedule->order(scenario.pipeline.shape, static_cast<std::uint32_t>(stage));
+    StageMemory memory = MemoryOfStage(scenario, stages[stage], order);
+    if (memory.total > largest.total) largest = std::move(memory);
+  }
+  return largest;
+}
+
 }  // namespace scenarios

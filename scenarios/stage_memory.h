@@ -29,6 +29,9 @@ struct StageMemory {
 StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
                           std::span<const sim::PipelineStep> order);
 
+// That of the stage that holds most.
+StageMemory LargestStageMemory(const Scenario& scenario, const std::vector<StagePlan>& stages);
+
 }  // namespace scenarios
 
 #endif  // SCENARIOS_STAGE_MEMORY_H_

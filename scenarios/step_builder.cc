@@ -38,6 +38,7 @@ struct Job {
   Communicators* communicators;
   const std::vector<StagePlan>* stages;
   const std::vector<std::vector<sim::PipelineStep>>* orders;  // by stage
+  GroupId world;                                              // all ranks, in order
   Names names;
 };
 
@@ -110,7 +111,7 @@ RankBuilder::RankBuilder(const Job& job, sim::Rank rank)
   const Layout& layout = job.scenario.layout;
   tensor_ = Join(job, layout.Group(rank, Dimension::kTensor), rank);
   data_ = Join(job, layout.Group(rank, Dimension::kData), rank);
-  world_ = Join(job, AllRanks(layout), rank);
+  world_ = {job.world, rank.value()};
   if (plan_.tied_gradient > sim::Bytes()) {
     const std::vector<sim::Rank> column = layout.Group(rank, Dimension::kPipeline);
     tied_ = Join(job, {column.front(), column.back()}, rank);
@@ -342,20 +343,32 @@ std::vector<sim::ByteRate> CapacitiesOf(const topologies::Fabric& fabric) {
 
 }  // namespace
 
+std::vector<StagePlan> PlanStages(const Scenario& scenario, const hardware::CostModel& cost) {
+  std::vector<StagePlan> stages;
+  for (std::uint32_t stage = 0; stage < scenario.layout.pipeline; ++stage) {
+    stages.push_back(PlanStage(scenario, cost, stage));
+  }
+  return stages;
+}
+
 sim::Result<StepProgram> BuildSteps(const Scenario& scenario, const hardware::CostModel& cost) {
+  return BuildSteps(scenario, PlanStages(scenario, cost));
+}
+
+sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StagePlan> stages) {
   const Layout& layout = scenario.layout;
   sim::ProgramBuilder builder(static_cast<std::uint32_t>(layout.ranks()), CapacitiesOf(scenario.fabric));
   Communicators communicators(scenario, &builder);
   communicators.ReserveSlots(static_cast<std::size_t>(scenario.steps * 2 * scenario.batch.micro_batches *
                                                       (layout.pipeline * layout.virtual_stages - 1) *
                                                       (layout.ranks() / layout.pipeline)));
-  StepProgram result;
+  StepProgram result{.program = {}, .stages = std::move(stages)};
   std::vector<std::vector<sim::PipelineStep>> orders;
   for (std::uint32_t stage = 0; stage < layout.pipeline; ++stage) {
-    result.stages.push_back(PlanStage(scenario, cost, stage));
     orders.push_back(scenario.pipeline.schedule->order(scenario.pipeline.shape, stage));
   }
-  const Job job{scenario, &builder, &communicators, &result.stages, &orders, Names(&builder)};
+  const GroupId world = communicators.Group(AllRanks(layout));
+  const Job job{scenario, &builder, &communicators, &result.stages, &orders, world, Names(&builder)};
   for (std::int64_t rank = 0; rank < layout.ranks(); ++rank) {
     RankBuilder(job, sim::Rank(static_cast<std::uint32_t>(rank))).Build();
   }

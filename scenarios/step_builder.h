@@ -25,8 +25,12 @@ struct StepProgram {
   std::vector<StagePlan> stages;  // by pipeline stage
 };
 
+// What each stage does, by stage; no task is made.
+std::vector<StagePlan> PlanStages(const Scenario& scenario, const hardware::CostModel& cost);
+
 // Fails when the schedule makes tasks wait for each other in a cycle.
 sim::Result<StepProgram> BuildSteps(const Scenario& scenario, const hardware::CostModel& cost);
+sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StagePlan> stages);
 
 }  // namespace scenarios
 

@@ -3,7 +3,13 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "hardware/device_cost_model.h"
 #include "scenarios/catalogue.h"
+#include "scenarios/closed_form.h"
+#include "scenarios/estimate.h"
+#include "scenarios/output/report_text.h"
+#include "scenarios/stage_memory.h"
+#include "scenarios/step_builder.h"
 #include "tools/commands.h"
 
 namespace tools {
@@ -16,6 +22,25 @@ std::string Summary(const scenarios::Scenario& s) {
                      n(s.layout.data);
   return text + ", " + n(s.batch.micro_batches) + " micro-batches of " + n(s.batch.micro) + " x " +
          n(s.batch.sequence_length) + " tokens";
+}
+
+// What is known without simulating: memory, the planner's figures, and what a
+// simulation would take.
+std::string ClosedForms(const scenarios::Scenario& s) {
+  const auto stages = scenarios::PlanStages(s, hardware::DeviceCostModel(s.device));
+  const scenarios::StageMemory memory = scenarios::LargestStageMemory(s, stages);
+  const scenarios::ClosedForm form = scenarios::ClosedFormOf(s, stages);
+  const scenarios::Estimate estimate = scenarios::EstimateOf(s, stages);
+  const sim::Duration peak = sim::Duration::FromSeconds(form.time_at_peak_s);
+  std::string text = "  memory " + scenarios::BytesText(memory.total) + " a device of " +
+                     scenarios::BytesText(s.device.usable_memory) +
+                     (memory.total <= s.device.usable_memory ? ": fits\n" : ": does not fit\n");
+  text += "  6PD takes " + scenarios::TimeText(peak) + " at peak; pipeline bubble " +
+          std::to_string(100 * form.bubble_share).substr(0, 4) + " %\n";
+  text += "  simulating it is about " + scenarios::CountText(static_cast<std::int64_t>(estimate.tasks)) +
+          " tasks and " + scenarios::BytesText(sim::Bytes(static_cast<std::int64_t>(estimate.memory_bytes))) +
+          "\n";
+  return text;
 }
 
 int RunCheck(const Arguments& arguments, std::ostream& out, std::ostream& err) {
@@ -40,7 +65,7 @@ int RunCheck(const Arguments& arguments, std::ostream& out, std::ostream& err) {
       continue;
     }
     Print(diagnostics, err);
-    if (scenario) out << Summary(*scenario) << '\n';
+    if (scenario) out << Summary(*scenario) << '\n' << ClosedForms(*scenario);
   }
   // File names and values come from outside; what is not UTF-8 is replaced.
   if (arguments.has("json")) {

@@ -83,7 +83,14 @@ class Partition {
  public:
   Partition(const Program& program, const Timeline& timeline, const Predecessors& predecessors, Rank rank,
             Interval window)
-      : program_(program), timeline_(timeline), predecessors_(predecessors), rank_(rank), window_(window) {}
+      : program_(program), timeline_(timeline), predecessors_(predecessors), rank_(rank), window_(window) {
+    for (std::size_t s = 0; s < program.stream_rank.size(); ++s) {
+      if (program.stream_rank[s] != rank) continue;
+      for (TaskId t = program.stream_head[s]; t.valid() && !pipelined_; t = program.next_in_stream[t.pos()]) {
+        pipelined_ = program.task_class[t.pos()] == TaskClass::kPipeline;
+      }
+    }
+  }
 
   Breakdown Of(StreamId compute) {
     Time done = window_.from;  // everything before is counted
@@ -103,14 +110,21 @@ class Partition {
     result_.time[static_cast<std::size_t>(cause)] += Clip(interval, window_).length();
   }
 
+  // Partners that are late in another stage's work are the pipeline's bubble:
+  // in a send, and in the groups that cross stages once the backwards drain.
+  Cause WaitingFor(TaskClass task_class) const {
+    const bool crosses = task_class == TaskClass::kEmbedding || task_class == TaskClass::kNorm;
+    const bool bubble = task_class == TaskClass::kPipeline || (crosses && pipelined_);
+    return bubble ? Cause::kBubble : CauseOf(task_class);
+  }
+
   // What `task` did between its start and its end, as far as `within` it.
   void CountTask(TaskId task, Interval within) {
     const Time start = timeline_.start[task.pos()], end = timeline_.end[task.pos()];
     const TaskClass task_class = program_.task_class[task.pos()];
     if (program_.kind[task.pos()] == TaskKind::kSeat) {
       const Time begin = BeginOf(program_, timeline_, task);
-      const Cause waiting = task_class == TaskClass::kPipeline ? Cause::kBubble : CauseOf(task_class);
-      Add(waiting, Clip({start, begin}, within));
+      Add(WaitingFor(task_class), Clip({start, begin}, within));
       Add(CauseOf(task_class), Clip({begin, end}, within));
     } else {
       const bool own = program_.rank_of(task) == rank_;
@@ -137,6 +151,7 @@ class Partition {
   const Predecessors& predecessors_;
   const Rank rank_;
   const Interval window_;
+  bool pipelined_ = false;  // the rank sends to or receives from other stages
   Breakdown result_;
 };
 

@@ -19,10 +19,10 @@ enum class Cause : std::uint8_t {
   kRecompute,
   kOptimizer,
   // Exposed communication: the compute stream is idle and waits for it, while
-  // it moves bytes or waits for a late partner.
+  // it moves bytes or waits for a late partner of the same stage.
   kTensor,
   kExpert,
-  kPipeline,  // moving only; waiting for a stage is kBubble
+  kPipeline,  // moving only: waiting for another stage is kBubble, also in kEmbedding and kNorm
   kData,
   kEmbedding,
   kNorm,

@@ -186,8 +186,32 @@ Cause CauseAt(const Program& program, const Timeline& timeline, const Predecesso
   if (program.kind[at.pos()] != TaskKind::kSeat) {
     return program.rank_of(at) == rank ? CauseOf(task_class) : Cause::kBubble;
   }
-  const bool waits = t < timeline.begin[program.amount[at.pos()]];
-  return waits && task_class == TaskClass::kPipeline ? Cause::kBubble : CauseOf(task_class);
+  if (t >= timeline.begin[program.amount[at.pos()]]) return CauseOf(task_class);
+  bool pipelined = false;  // the rank has to do with other stages
+  for (std::size_t i = 0; i < program.tasks(); ++i) {
+    const bool sends = program.task_class[i] == TaskClass::kPipeline && program.rank_of(TaskId(i)) == rank;
+    pipelined = pipelined || sends;
+  }
+  const bool crosses = task_class == TaskClass::kNorm || task_class == TaskClass::kEmbedding;
+  const bool bubble = task_class == TaskClass::kPipeline || (crosses && pipelined);
+  return bubble ? Cause::kBubble : CauseOf(task_class);
+}
+
+// Ranks of one stage that wait for each other's last gradients are late; where
+// there are stages, it is the drain of the pipeline that they wait for.
+TEST(Breakdown, WaitingForTheGradientNormIsBubbleWhereThereAreStages) {
+  for (const bool pipelined : {false, true}) {
+    Job job(1);
+    const StreamId compute = job.Stream(0, StreamKind::kCompute), data = job.Stream(0, StreamKind::kData);
+    if (pipelined) {
+      job.Seat(job.Stream(0, StreamKind::kToNext), job.Communication(0), TaskClass::kPipeline, {0, 1});
+    }
+    const TaskId norm = job.Seat(data, job.Communication(7), TaskClass::kNorm, {0, 10});
+    job.After(job.Work(compute, TaskClass::kOptimizer, {10, 11}), norm);
+    const Breakdown b = std::move(job).Of(0, {At(0), At(11)});
+    EXPECT_EQ(b.of(Cause::kBubble), Ps(pipelined ? 7 : 0));
+    EXPECT_EQ(b.of(Cause::kNorm), Ps(pipelined ? 3 : 10));
+  }
 }
 
 TEST(Breakdown, EqualsALookAtEachPicosecondAndAddsUpForEveryRank) {

@@ -1,0 +1,50 @@
+#include "scenarios/estimate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hardware/device_cost_model.h"
+#include "scenarios/catalogue.h"
+#include "scenarios/loader.h"
+#include "scenarios/run.h"
+
+namespace scenarios {
+namespace {
+
+using testing::HasSubstr;
+
+Scenario Load(const std::string& name, const std::vector<proto::Override>& overrides = {}) {
+  proto::Diagnostics diagnostics;
+  auto scenario = LoadScenario(name, overrides, &diagnostics);
+  EXPECT_TRUE(scenario.has_value()) << testing::PrintToString(diagnostics.errors());
+  return *scenario;
+}
+
+TEST(Estimate, IsAtMost15PerCentMoreThanTheTasksThatAreBuilt) {
+  for (const std::string name : {"llama_7b_256xh800", "sc21_gpt_7_5b_128xa100", "megatron_22b_8xa100_full",
+                                 "megatron_22b_8xa100_sp_selective", "mcore_gpt_7_1b_96xh100"}) {
+    const Scenario scenario = Load(name);
+    const StepProgram steps = BuildSteps(scenario, hardware::DeviceCostModel(scenario.device)).value();
+    const double built = static_cast<double>(steps.program.tasks());
+    EXPECT_GE(EstimateOf(scenario, steps.stages).tasks / built, 0.98) << name;
+    EXPECT_LE(EstimateOf(scenario, steps.stages).tasks / built, 1.15) << name;
+  }
+}
+
+// 100,000 devices, 128 layers, 512 micro-batches.
+TEST(Estimate, AJobTooLargeToSimulateIsRefusedWithItsFigures) {  // HB-230
+  const Scenario scenario = Load("llama_70b_64xh800_a", {{1, "devices", "100000"},
+                                                         {2, "model.layers", "128"},
+                                                         {3, "layout.pipeline", "4"},
+                                                         {4, "batch.global", "1600000"},
+                                                         {5, "topology", "single_switch_ndr"},
+                                   {6, "layout.data", "3125"}});
+  EXPECT_EQ(scenario.batch.micro_batches, 512);
+  const auto run = scenarios::Run(scenario);
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, HasSubstr("too large to simulate rank by rank: about "));
+  EXPECT_THAT(run.error().message, HasSubstr(" GiB of memory"));
+}
+
+}  // namespace
+}  // namespace scenarios

@@ -1,0 +1,70 @@
+// Published step times against simulated ones, and the table in
+// docs/validation.md against both.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "scenarios/catalogue.h"
+#include "scenarios/loader.h"
+#include "scenarios/run.h"
+
+namespace scenarios {
+namespace {
+
+struct Row {
+  std::string name;
+  double published = 0, simulated = 0;
+  double error() const { return simulated / published - 1; }
+};
+
+// Every scenario of the catalogue that states a published result.
+std::vector<Row> PublishedRows() {
+  std::vector<Row> rows;
+  for (const proto::CatalogueFile& file : Catalogue()) {
+    proto::Diagnostics diagnostics;
+    const auto scenario = LoadScenario(std::string(file.name), {}, &diagnostics);
+    EXPECT_TRUE(scenario.has_value()) << file.name;
+    if (!scenario || !scenario->published) continue;
+    const RunResult result = scenarios::Run(*scenario).value();
+    EXPECT_TRUE(result.report.steady) << file.name;
+    rows.push_back(
+        {std::string(file.name), scenario->published->step_time_s, result.report.step_time.seconds()});
+  }
+  return rows;
+}
+
+std::string TableLine(const Row& row) {
+  char line[200];
+  std::snprintf(line, sizeof line, "| `%s` | %.4g | %.4g | %+.1f %% |", row.name.c_str(), row.published,
+                row.simulated, 100 * row.error());
+  return line;
+}
+
+TEST(Validation, PublishedStepTimesAreMetWithin25PerCentAnd12OnAverage) {
+  const std::vector<Row> rows = PublishedRows();
+  ASSERT_EQ(rows.size(), 9u);
+  double sum = 0;
+  for (const Row& row : rows) {
+    EXPECT_LT(std::abs(row.error()), 0.25) << TableLine(row);
+    sum += std::abs(row.error());
+  }
+  EXPECT_LT(sum / static_cast<double>(rows.size()), 0.12);
+}
+
+// Results move when the models do; then the table moves in the same change.
+TEST(Validation, TheTableInTheDocumentationIsWhatTheProgramGives) {
+  std::ifstream file(ORRERY_SOURCE_DIR "/docs/validation.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const Row& row : PublishedRows()) {
+    EXPECT_NE(text.str().find(TableLine(row)), std::string::npos) << "docs/validation.md lacks\n"
+                                                                  << TableLine(row);
+  }
+}
+
+}  // namespace
+}  // namespace scenarios
