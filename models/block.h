@@ -36,6 +36,7 @@ struct Execution {
   sim::AttentionKind attention = sim::AttentionKind::kFlash2;
   std::int64_t vocabulary_divisor = 1;  // the vocabulary is padded to a multiple of divisor * tensor
   bool fused = true;                    // memory-bound kernels fused as in Megatron-LM / TE
+  bool fused_loss = false;  // cross-entropy in one kernel each way; Megatron-LM's default is one an operation
   bool dropout = false;
   bool gradient_fp32 = true;  // weight gradients accumulate in FP32
 };

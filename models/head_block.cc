@@ -53,8 +53,8 @@ Block HeadBlock(const Model& model, const Execution& execution) {
   block.activations.push_back({"loss_softmax", Bytes(4 * logits)});
 
   block.main.push_back(Gemm("logits", {sizes.tokens, sizes.vocabulary, model.hidden, 1}, execution.format));
-  AddLoss(logits, sizes.element, execution.fused, &block.main);
-  AddLossBackward(logits, sizes.element, execution.fused, &block.backward_main);
+  AddLoss(logits, sizes.element, execution.fused_loss, &block.main);
+  AddLossBackward(logits, sizes.element, execution.fused_loss, &block.backward_main);
   block.backward_main.push_back(
       Gemm("logits_dgrad", {sizes.tokens, model.hidden, sizes.vocabulary, 1}, execution.format));
   AddWeightGradient("logits_wgrad", sizes.vocabulary, model.hidden, sizes.tokens, execution,

@@ -17,12 +17,15 @@ std::vector<sim::Kernel> OptimizerKernels(std::int64_t held, std::int64_t owned,
                                           sim::NumberFormat gradient_format) {
   constexpr std::int64_t kFp32 = 4;
   const std::int64_t gradient = sim::ByteWidth(gradient_format);
-  const bool has_master = sim::ByteWidth(format) < kFp32;
-  // Master (or the weight itself) and two moments, read and written.
-  std::int64_t adam = 6 * kFp32 + gradient;
-  if (has_master) adam += sim::ByteWidth(format);
-  return {Streaming("gradient norm", owned * gradient), Streaming("adam", owned * adam),
-          Streaming("clear gradients", held * gradient)};
+  const std::int64_t weight = sim::ByteWidth(format);
+  std::vector<sim::Kernel> kernels;
+  if (gradient < kFp32) kernels.push_back(Streaming("widen gradients", owned * (gradient + kFp32)));
+  if (format == sim::NumberFormat::kFp16) kernels.push_back(Streaming("unscale", owned * 2 * kFp32));
+  kernels.push_back(Streaming("gradient norm", owned * kFp32));
+  kernels.push_back(Streaming("adam", owned * 7 * kFp32));
+  if (weight < kFp32) kernels.push_back(Streaming("narrow weights", owned * (kFp32 + weight)));
+  kernels.push_back(Streaming("clear gradients", held * gradient));
+  return kernels;
 }
 
 }  // namespace models

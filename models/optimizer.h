@@ -11,16 +11,18 @@
 namespace models {
 
 // The kernels of one update on one rank that holds `held` parameters and
-// updates `owned` of them (all, or its share under ZeRO-1):
+// updates `owned` of them (all, or its share under ZeRO-1). g is the width of a
+// reduced gradient, w that of a weight, in bytes:
 //
-//   norm    reads the reduced gradients of what it owns
-//   adam    reads gradient, FP32 master and two FP32 moments; writes the last
-//           three and the weight: 26 B a parameter and its gradient's width
-//           (FP32 weights have no master: 24 B less the copy)
-//   clear   writes zero over all gradients it holds
+//   widen gradients    reads g, writes 4     only where g < 4
+//   unscale            reads 4, writes 4     only FP16: undoes the loss scale, looks for infinities
+//   gradient norm      reads 4
+//   adam               reads gradient, master, two moments; writes the last three: 28
+//   narrow weights     reads 4, writes w     only where w < 4
+//   clear gradients    writes g over all gradients it holds
 //
-// The clipping factor is applied inside adam, as fused optimizers do.
-// Source: Apex, csrc/multi_tensor_adam.cu; Megatron-LM, optimizer/distrib_optimizer.py.
+// Clipping costs nothing while the norm is below its limit, as it is most steps.
+// Source: Megatron-LM, core/optimizer/optimizer.py; Apex, csrc/multi_tensor_adam.cu.
 std::vector<sim::Kernel> OptimizerKernels(std::int64_t held, std::int64_t owned, sim::NumberFormat format,
                                           sim::NumberFormat gradient_format);
 

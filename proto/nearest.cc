@@ -63,6 +63,11 @@ std::vector<std::string> Nearest(std::string_view wrong, const std::vector<std::
     if (simple.size() >= 3 && other.size() > simple.size()) {
       distance = std::min(distance, 1 + Distance(simple, other.substr(0, simple.size())));
     }
+    // "compute_capability" is near "capability".
+    constexpr std::size_t kWord = 4;
+    const bool contains = simple.find(other) != simple.npos || other.find(simple) != other.npos;
+    if (contains && std::min(simple.size(), other.size()) >= kWord)
+      distance = std::min<std::size_t>(distance, 2);
     // A name of two letters is near nothing that shares no letter with it.
     if (distance <= tolerance && distance < std::max(simple.size(), other.size()))
       near.push_back({distance, i});

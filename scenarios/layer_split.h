@@ -14,9 +14,9 @@ namespace scenarios {
 struct LayerRequest {
   std::int64_t layers = 1;
   std::int64_t stages = 1;
-  std::int64_t chunks = 1;                 // pieces a stage holds
-  std::vector<std::int64_t> stage_layers;  // of each stage, or of each piece
-  std::optional<std::int64_t> first_stage_layers, last_stage_layers;
+  std::int64_t chunks = 1;                      // pieces a stage holds
+  std::vector<std::int64_t> stage_layers = {};  // of each stage, or of each piece
+  std::optional<std::int64_t> first_stage_layers = {}, last_stage_layers = {};
   bool embedding_counts = false;  // as one layer of the first piece
   bool loss_counts = false;       // as one layer of the last piece
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/check.h"
+#include "sim/base/units.h"
 
 namespace scenarios {
 

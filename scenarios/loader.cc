@@ -90,12 +90,12 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   config::Scenario in;
   proto::Document document;
   proto::Read(file, text, OwnOverrides(overrides), &in, &document, diagnostics);
-  if (document.root().place().empty()) return std::nullopt;
   const Block top(document.root(), diagnostics);
 
   Scenario scenario;
   scenario.file = file;
   scenario.name = in.name();
+  scenario.description = in.description();
   if (in.name().empty()) top.Missing("name", "give a name in lower_snake_case");
   scenario.source = ReadSource(in.source(), top.Of("source"));
   Parts parts = ReadParts(in, top, folder, overrides);

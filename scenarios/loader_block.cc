@@ -8,9 +8,13 @@ namespace {
 
 // 1234567 -> "1,234,567".
 std::string Grouped(std::int64_t n) {
-  std::string text = std::to_string(n);
+  const std::string digits = std::to_string(n);
   const std::size_t sign = n < 0 ? 1 : 0;
-  for (std::size_t i = text.size(); i > sign + 3;) text.insert(i -= 3, ",");
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > sign && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
   return text;
 }
 

@@ -1,5 +1,6 @@
 // How the job trains, how it is run, and what it is compared with.
 
+#include <algorithm>
 #include <string>
 
 #include "proto/scenario.pb.h"
@@ -51,6 +52,14 @@ Recompute RecomputeOf(config::Recompute::Kind kind) {
   }
 }
 
+// Source: Megatron-LM core 0.8, distributed_data_parallel.py: at least 40
+// million numbers, and a million for each data rank.
+sim::Bytes UsualBucket(const Training& training, std::int64_t data) {
+  constexpr std::int64_t kLeastNumbers = 40'000'000, kNumbersPerRank = 1'000'000;
+  return sim::Bytes(std::max(kLeastNumbers, kNumbersPerRank * data) *
+                    sim::ByteWidth(training.gradient_format));
+}
+
 void CheckFormats(const Block& block, bool has_device, const Training& training,
                   const hardware::Device& device) {
   if (training.format == sim::NumberFormat::kFp8) {
@@ -83,7 +92,7 @@ void CheckFormats(const Block& block, bool has_device, const Training& training,
 
 void ReadTraining(const config::Training& in, const Block& top, bool has_device, Scenario* scenario) {
   constexpr double kBytesPerMb = 1e6;
-  constexpr double kLeastBucket = 0.001, kMostBucket = 1e6, kUsualBucket = 160;  // MB; proto/scenario.proto
+  constexpr double kLeastBucket = 0.001, kMostBucket = 1e6;  // MB; proto/scenario.proto
   constexpr std::int64_t kMostDivisor = 65'536, kUsualDivisor = 128;
   const Block block = top.Of("training");
   Training& training = scenario->training;
@@ -98,9 +107,10 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
     block.Error("overlap_parameter_gather",
                 "true needs optimizer_sharding ZERO_1; without it nothing is gathered");
   }
-  const double bucket = block.Optional("bucket_mb", in.has_bucket_mb(), in.bucket_mb(), kLeastBucket,
-                                       kMostBucket, kUsualBucket);
-  training.bucket = sim::Bytes(static_cast<std::int64_t>(bucket * kBytesPerMb + 0.5));
+  const double bucket_mb =
+      block.Optional("bucket_mb", in.has_bucket_mb(), in.bucket_mb(), kLeastBucket, kMostBucket, 0.0);
+  training.bucket = in.has_bucket_mb() ? sim::Bytes(static_cast<std::int64_t>(bucket_mb * kBytesPerMb + 0.5))
+                                       : UsualBucket(training, scenario->layout.data);
   training.recompute = RecomputeOf(in.recompute());
   training.attention = AttentionOf(in.attention());
   training.dropout = in.dropout();
@@ -160,12 +170,6 @@ void WarnUnwise(const Block& top, Scenario* scenario) {
                           text(scenario->batch.micro_batches) + " micro-batches cannot fill " +
                               text(layout.pipeline) + " stages; most of the step is bubble",
                           scenario);
-  }
-  if (scenario->batch.sequence_length > model.max_positions) {
-    top.Of("batch").Warn("sequence_length", "batch.sequence_length",
-                         text(scenario->batch.sequence_length) + " tokens are more than the " +
-                             text(model.max_positions) + " that model \"" + model.name + "\" was made for",
-                         scenario);
   }
 }
 

@@ -65,8 +65,9 @@ struct Published {
 
 struct Scenario {
   std::string name;
-  std::string file;    // where it was read from
-  std::string source;  // where its figures come from
+  std::string description;  // one or two sentences; may be empty
+  std::string file;         // where it was read from
+  std::string source;       // where its figures come from
   models::Model model;
   hardware::Device device;
   topologies::Fabric fabric;

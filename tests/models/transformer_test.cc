@@ -252,6 +252,7 @@ TEST(Blocks, EmbeddingGathersItsRowsAndScattersIntoADenseGradient) {
 
 TEST(Blocks, LossReadsAndWritesThisRanksLogitsInFp32) {
   Execution e = Unfused(4, 1, 128);
+  e.fused_loss = true;
   const Block b = HeadBlock(Llama7b(), e);
   const std::int64_t logits = 128 * 8000;
   EXPECT_EQ(Names(b.main), "logits loss_max loss_exponent_sum loss_softmax");
@@ -259,6 +260,20 @@ TEST(Blocks, LossReadsAndWritesThisRanksLogitsInFp32) {
   EXPECT_EQ(b.main[2].bytes, Bytes(8 * logits));
   EXPECT_EQ(Names(b.backward_main), "loss_backward logits_dgrad");
   EXPECT_EQ(b.backward_main[0].bytes, Bytes(6 * logits));
+}
+
+// Megatron-LM, core/tensor_parallel/cross_entropy.py: float() reads 2 and writes 4 bytes
+// a logit; max 4; subtract, exponent and division 8 each; sum 4. Back: 8, and 4 + 2.
+TEST(Blocks, LossOfMegatronIsOneKernelAnOperationUnlessFused) {
+  const Block b = HeadBlock(Llama7b(), Unfused(4, 1, 128));
+  const std::int64_t logits = 128 * 8000;
+  const auto bytes = [](const std::vector<Kernel>& kernels, std::size_t from, std::size_t to) {
+    std::int64_t sum = 0;
+    for (std::size_t i = from; i < to; ++i) sum += kernels[i].bytes.count();
+    return sum;
+  };
+  EXPECT_EQ(bytes(b.main, 1, b.main.size()), (6 + 4 + 8 + 8 + 4 + 8) * logits);
+  EXPECT_EQ(bytes(b.backward_main, 0, 2), (8 + 6) * logits);
 }
 
 TEST(Blocks, FourNormsALayerAddOneBeforeEachResidual) {

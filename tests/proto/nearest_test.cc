@@ -26,6 +26,10 @@ TEST(Nearest, KnowsTheBeginningOfAName) {
   EXPECT_THAT(Nearest("pipe", {"tensor", "pipeline"}), ElementsAre("pipeline"));
 }
 
+TEST(Nearest, KnowsANameInsideAnother) {
+  EXPECT_THAT(Nearest("compute_capability", {"name", "capability"}), ElementsAre("capability"));
+}
+
 TEST(Nearest, CountsASwapAsOneSlip) { EXPECT_THAT(Nearest("tesnor", {"tensor"}), ElementsAre("tensor")); }
 
 TEST(Nearest, OffersNothingThatIsFar) {

@@ -37,7 +37,7 @@ void ExpectRatesOfTheFullSolve(const Player& player) {
 
 TEST(FlowNetwork, EqualsTheFullSolveAfterEveryInstant) {
   std::uint64_t instants = 0;
-  for (std::uint64_t run = 0; run < 4000; ++run) {
+  for (std::uint64_t run = 0; run < 3000; ++run) {
     SCOPED_TRACE(run);
     Random random(1, "equals the full solve", run);
     const RandomNetwork network = MakeRandomNetwork(random);
@@ -50,7 +50,7 @@ TEST(FlowNetwork, EqualsTheFullSolveAfterEveryInstant) {
     EXPECT_EQ(player->order.size(), network.flows.size()) << "all flows end";
     if (HasFailure()) return;
   }
-  EXPECT_GT(instants, 40'000u);
+  EXPECT_GT(instants, 30'000u);
 }
 
 // Rates of a few units of 10^-3 B/s, where rounding is everything.
@@ -79,7 +79,7 @@ TEST(FlowNetwork, EqualsTheFullSolveOnTinyRates) {
 // Wider than dense: many links, few uses each, so that there are several components and links that cannot
 // bind.
 TEST(FlowNetwork, EqualsTheFullSolveOnSparseNetworks) {
-  for (std::uint64_t run = 0; run < 500; ++run) {
+  for (std::uint64_t run = 0; run < 100; ++run) {
     SCOPED_TRACE(run);
     Random random(1, "sparse", run);
     const RandomNetwork network = MakeRandomNetwork(random, 80, 120);
@@ -93,7 +93,7 @@ TEST(FlowNetwork, EqualsTheFullSolveOnSparseNetworks) {
 // A two-level tree: ports of equal rate, uplinks that carry just what the ports below can send, or less. The
 // uplinks that carry it all cannot bind, to the last unit.
 TEST(FlowNetwork, EqualsTheFullSolveOnTreesWithAndWithoutOversubscription) {
-  for (std::uint64_t run = 0; run < 500; ++run) {
+  for (std::uint64_t run = 0; run < 300; ++run) {
     SCOPED_TRACE(run);
     Random random(1, "tree", run);
     const std::uint32_t leaves = 2 + random.Below(3), ports = 1 + random.Below(5), hosts = leaves * ports;

@@ -1,0 +1,97 @@
+#include "scenarios/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scenarios/loader.h"
+
+namespace scenarios {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Scenario LoadLegal(std::string_view name) {
+  proto::Diagnostics diagnostics;
+  auto scenario = LoadScenario(std::string(name), {}, &diagnostics);
+  EXPECT_THAT(diagnostics.errors(), IsEmpty()) << name;
+  EXPECT_TRUE(scenario.has_value()) << name;
+  return scenario.value_or(Scenario());
+}
+
+TEST(ScenarioCatalogue, EveryEntryIsLegalAndCalledAsItsFile) {
+  for (const proto::CatalogueFile& entry : Catalogue()) {
+    const Scenario scenario = LoadLegal(entry.name);
+    EXPECT_EQ(scenario.name, entry.name);
+    EXPECT_THAT(scenario.warnings, IsEmpty()) << entry.name;
+  }
+}
+
+TEST(ScenarioCatalogue, HasWhatIsPromised) {
+  std::vector<std::string> names;
+  for (const proto::CatalogueFile& entry : Catalogue()) names.emplace_back(entry.name);
+  EXPECT_THAT(
+      names, ElementsAre("llama_70b_64xh800_a", "llama_70b_64xh800_b", "llama_70b_64xh800_c",
+                         "llama_7b_256xh800", "mcore_gpt_16b_192xh100", "mcore_gpt_1_7b_48xh100",
+                         "mcore_gpt_7_1b_96xh100", "megatron_22b_8xa100_full",
+                         "megatron_22b_8xa100_sp_selective", "sc21_gpt_18b_256xa100", "sc21_gpt_1_7b_32xa100",
+                         "sc21_gpt_3_6b_64xa100", "sc21_gpt_7_5b_128xa100", "seed27_example"));
+}
+
+// Textbook, 17.7.2: 1,024 sequences of 4,096 tokens are 4.19 million tokens a step.
+TEST(ScenarioCatalogue, TheDefaultStepHas4194304Tokens) {
+  const Scenario scenario = LoadLegal(kDefaultScenario);
+  EXPECT_EQ(scenario.batch.global * scenario.batch.sequence_length, 4'194'304);
+  EXPECT_EQ(scenario.layout.data, 256);
+  EXPECT_EQ(scenario.batch.micro_batches, 1);
+}
+
+// Textbook, table 17-64 and its example: A has 128 micro-batches.
+TEST(ScenarioCatalogue, LayoutAHas128MicroBatches) {
+  EXPECT_EQ(LoadLegal("llama_70b_64xh800_a").batch.micro_batches, 128);
+  EXPECT_EQ(LoadLegal("llama_70b_64xh800_b").batch.micro_batches, 128);
+  EXPECT_EQ(LoadLegal("llama_70b_64xh800_c").batch.micro_batches, 64);
+}
+
+// The sources' own figures: TFLOP/s per GPU, and the formula that counts them.
+// SC 2021, equation 3: F = 96 B s l h^2 (1 + s/(6h) + V/(16 l h)).
+TEST(ScenarioCatalogue, PublishedTimesOfSc21FollowFromTheirTeraflops) {
+  const struct {
+    const char* name;
+    double tflops_per_gpu;
+  } kRows[] = {{"sc21_gpt_1_7b_32xa100", 137},
+               {"sc21_gpt_3_6b_64xa100", 138},
+               {"sc21_gpt_7_5b_128xa100", 142},
+               {"sc21_gpt_18b_256xa100", 135}};
+  for (const auto& row : kRows) {
+    const Scenario s = LoadLegal(row.name);
+    const auto d = [](std::int64_t n) { return static_cast<double>(n); };
+    const double l = d(s.model.layers), h = d(s.model.hidden), length = d(s.batch.sequence_length);
+    const double flops = 96 * d(s.batch.global) * length * l * h * h *
+                         (1 + length / (6 * h) + d(s.model.vocabulary) / (16 * l * h));
+    const double seconds = flops / (row.tflops_per_gpu * 1e12 * d(s.devices));
+    EXPECT_NEAR(s.published->step_time_s / seconds, 1, 1e-3) << row.name;
+  }
+}
+
+// Megatron-LM's formula of the README table: 72 B s l h^2 (1 + s/(6h) + V/(12 l h)), no recomputation.
+TEST(ScenarioCatalogue, PublishedTimesOfMegatronCoreFollowFromTheirTeraflops) {
+  const struct {
+    const char* name;
+    double tflops_per_gpu;
+  } kRows[] = {{"mcore_gpt_1_7b_48xh100", 408.8},
+               {"mcore_gpt_7_1b_96xh100", 465.9},
+               {"mcore_gpt_16b_192xh100", 489.1}};
+  for (const auto& row : kRows) {
+    const Scenario s = LoadLegal(row.name);
+    const auto d = [](std::int64_t n) { return static_cast<double>(n); };
+    const double l = d(s.model.layers), h = d(s.model.hidden), length = d(s.batch.sequence_length);
+    const double flops = 72 * d(s.batch.global) * length * l * h * h *
+                         (1 + length / (6 * h) + d(s.model.vocabulary) / (12 * l * h));
+    const double seconds = flops / (row.tflops_per_gpu * 1e12 * d(s.devices));
+    EXPECT_NEAR(s.published->step_time_s / seconds, 1, 1e-3) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace scenarios

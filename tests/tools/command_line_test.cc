@@ -1,0 +1,180 @@
+#include "tools/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace tools {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Result {
+  int status;
+  std::string out, err;
+};
+
+Result RunWords(const std::vector<std::string>& words) {
+  std::ostringstream out, err;
+  const int status = Run(words, out, err);
+  return {status, out.str(), err.str()};
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// A command with a flag of each kind, which prints what it got.
+Command Echo() {
+  return {"echo",
+          "Prints.",
+          "[WORD]...",
+          2,
+          {{"set", "P=V", "", true}, {"steps", "N", "", false}, {"verbose", "", "", false}},
+          "",
+          [](const Arguments&, std::ostream&, std::ostream&) { return kExitDone; }};
+}
+
+std::string Mistake(const std::vector<std::string>& words) {
+  const auto arguments = ParseArguments(Echo(), words);
+  return arguments.ok() ? "none" : arguments.error().message;
+}
+
+TEST(ParseArguments, TakesFlagsAndWordsInAnyOrder) {
+  const auto arguments =
+      ParseArguments(Echo(), {"a", "--set", "x=1", "--steps=-5", "--set=y=[1, 2]", "-", "--verbose"}).value();
+  EXPECT_THAT(arguments.positional, ElementsAre("a", "-"));
+  EXPECT_THAT(arguments.values.at("set"), ElementsAre("x=1", "y=[1, 2]"));
+  EXPECT_EQ(arguments.value("steps"), "-5");  // not 4294967291
+  EXPECT_TRUE(arguments.has("verbose"));
+  EXPECT_EQ(arguments.value("other", "none"), "none");
+}
+
+TEST(ParseArguments, DoesNotGuessFlags) {
+  EXPECT_EQ(Mistake({"--verb"}), "unknown option --verb; did you mean --verbose?");
+  EXPECT_EQ(Mistake({"--hel"}), "unknown option --hel; did you mean --help?");
+  EXPECT_EQ(Mistake({"--wombat=3"}), "unknown option --wombat; `orrery echo --help` lists all");
+  EXPECT_EQ(Mistake({"--argument=3"}), "unknown option --argument; `orrery echo --help` lists all");
+}
+
+TEST(ParseArguments, RefusesRepeatedAndMissingValuesAndExtraWords) {
+  EXPECT_EQ(Mistake({"--steps=1", "--steps=2"}), "--steps is given twice; once is wanted");
+  EXPECT_THAT(Mistake({"--set"}), HasSubstr("'--set' is missing"));
+  EXPECT_THAT(Mistake({"--verbose=yes"}), HasSubstr("--verbose"));
+  EXPECT_EQ(Mistake({"a", "b", "c"}), "unexpected argument c; usage: orrery echo [WORD]...");
+}
+
+TEST(OverridesOf, NumbersThemFromOne) {
+  const auto arguments = ParseArguments(Echo(), {"--set", "a.b=1", "--set", "c=x=y", "--set", "d="}).value();
+  const std::vector<proto::Override> overrides = OverridesOf(arguments).value();
+  ASSERT_EQ(overrides.size(), 3u);
+  EXPECT_EQ(overrides[1].index, 2);
+  EXPECT_EQ(overrides[1].path, "c");
+  EXPECT_EQ(overrides[1].value, "x=y");
+  EXPECT_EQ(overrides[2].value, "");
+  const auto wrong = ParseArguments(Echo(), {"--set", "a=1", "--set", "layout.tensor"}).value();
+  EXPECT_EQ(OverridesOf(wrong).error().message,
+            "--set 2: \"layout.tensor\" is not PATH=VALUE; wanted one like layout.tensor=8");
+}
+
+TEST(Orrery, HelpFitsAScreen) {
+  std::vector<std::vector<std::string>> helps = {{"--help"}, {}, {"help"}};
+  for (const Command& command : Commands()) {
+    helps.push_back({command.name, "--help"});
+    helps.push_back({"help", command.name});
+  }
+  for (const auto& words : helps) {
+    const Result result = RunWords(words);
+    EXPECT_EQ(result.status, kExitDone);
+    EXPECT_EQ(result.err, "");
+    const std::vector<std::string> lines = Lines(result.out);
+    EXPECT_LE(lines.size(), 24u);
+    for (const std::string& line : lines) EXPECT_LE(line.size(), 100u) << line;
+    EXPECT_THAT(result.out, HasSubstr("xample"));
+  }
+}
+
+TEST(Orrery, UnknownCommandsNameTheNearest) {
+  const Result result = RunWords({"chek"});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err, "orrery: error: unknown command chek; did you mean check?\n");
+  EXPECT_EQ(RunWords({"--json"}).status, kExitUsage);
+  EXPECT_EQ(RunWords({"help", "wombat"}).err,
+            "orrery: error: unknown command wombat; `orrery --help` lists all\n");
+}
+
+TEST(Check, TakesTheDefaultScenario) {
+  const Result result = RunWords({"check"});
+  EXPECT_EQ(result.status, kExitDone);
+  EXPECT_THAT(
+      result.out,
+      HasSubstr("llama_7b_256xh800: legal: llama_7b on 256 x h800_sxm, tensor 1 x pipeline 1 x data 256"));
+}
+
+// HB-214: exit code 2 and the nearest name. stdout is the result only.
+TEST(Check, ReportsEveryMistakeOnStderrAndExitsWith2) {
+  const Result result =
+      RunWords({"check", "llama_7b_256xh800", "--set", "layout.tensor=12", "--set", "batch.micro_size=4"});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(
+      result.err,
+      HasSubstr("orrery: error: --set 2: batch.micro_size: unknown field; did you mean batch.micro?\n"));
+  EXPECT_THAT(result.err,
+              HasSubstr("orrery: error: --set 1: layout.tensor: 12 does not divide the 32 attention heads of "
+                        "model \"llama_7b\"; 1, 2, 4, 8, 16 and 32 do\n"));
+}
+
+// HB-223: one line with the path, exit code 2.
+TEST(Check, RefusesFilesThatAreNotThere) {
+  const Result result = RunWords({"check", "no/such/file.json"});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_EQ(result.err, "orrery: error: no/such/file.json: there is no such file\n");
+}
+
+TEST(Check, PrintsOneJsonDocument) {
+  const Result result = RunWords({"check", "seed27_example", "wombat", "--json"});
+  EXPECT_EQ(result.status, kExitUsage);
+  const auto document = nlohmann::json::parse(result.out);
+  EXPECT_EQ(document["schema_version"], 1);
+  EXPECT_EQ(document["scenarios"][0]["legal"], true);
+  EXPECT_EQ(document["scenarios"][1]["legal"], false);
+  EXPECT_EQ(document["scenarios"][1]["errors"].size(), 1u);
+}
+
+TEST(List, FitsAHundredColumns) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"list"}, {"list", "hardware", "h100_sxm"}}) {
+    const Result result = RunWords(words);
+    EXPECT_EQ(result.status, kExitDone);
+    EXPECT_EQ(result.err, "");
+    for (const std::string& line : Lines(result.out)) {
+      // An address cannot be broken.
+      if (line.find("http") != line.npos) continue;
+      EXPECT_LE(line.size(), 100u) << line;
+    }
+  }
+}
+
+TEST(List, ShowsEveryCatalogue) {
+  const Result result = RunWords({"list", "--json"});
+  const auto document = nlohmann::json::parse(result.out);
+  EXPECT_EQ(document["models"][0].value("name", ""), "gemma2_27b");
+  for (const char* catalogue : {"scenarios", "models", "hardware", "topologies"}) {
+    EXPECT_GT(document[catalogue].size(), 3u) << catalogue;
+  }
+  EXPECT_EQ(RunWords({"list", "model"}).err, "orrery: error: no catalogue model; did you mean models?\n");
+  EXPECT_EQ(RunWords({"list", "models", "llama_7b"}).status, kExitUsage);
+  EXPECT_EQ(RunWords({"list", "hardware", "A10"}).status, kExitUsage);  // HB-211: A10 is not the A100
+}
+
+}  // namespace
+}  // namespace tools

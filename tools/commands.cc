@@ -1,0 +1,7 @@
+#include "tools/commands.h"
+
+namespace tools {
+
+std::vector<Command> Commands() { return {RunCommand(), CheckCommand(), ListCommand()}; }
+
+}  // namespace tools

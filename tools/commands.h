@@ -1,0 +1,16 @@
+// The subcommands, each in a file of its own; commands.cc lists them.
+
+#ifndef TOOLS_COMMANDS_H_
+#define TOOLS_COMMANDS_H_
+
+#include "tools/command_line.h"
+
+namespace tools {
+
+Command CheckCommand();
+Command ListCommand();
+Command RunCommand();
+
+}  // namespace tools
+
+#endif  // TOOLS_COMMANDS_H_
