@@ -37,7 +37,8 @@ sim::Result<std::vector<sim::Rank>> ParseRanks(const std::string& text, std::int
     const std::string first = item.substr(0, dash);
     const std::string last = dash == std::string::npos ? first : item.substr(dash + 1);
     for (const std::string& number : {first, last}) {
-      if (number.empty() || number.size() > 9 || number.find_first_not_of("0123456789") != std::string::npos) {
+      if (number.empty() || number.size() > 9 ||
+          number.find_first_not_of("0123456789") != std::string::npos) {
         return error;
       }
     }
@@ -53,7 +54,8 @@ sim::Result<std::vector<sim::Rank>> ParseRanks(const std::string& text, std::int
 std::vector<scenarios::TraceCounter> CountersOf(const topologies::Fabric& fabric) {
   std::vector<scenarios::TraceCounter> counters;
   for (int t = 0; t < topologies::kTierCount; ++t) {
-    scenarios::TraceCounter counter{.name = topologies::ToText(static_cast<topologies::Tier>(t)), .links = {}};
+    scenarios::TraceCounter counter{.name = topologies::ToText(static_cast<topologies::Tier>(t)),
+                                    .links = {}};
     for (std::size_t l = 0; l < fabric.links.size(); ++l) {
       if (fabric.links[l].tier == static_cast<topologies::Tier>(t)) counter.links.emplace_back(l);
     }
@@ -63,8 +65,8 @@ std::vector<scenarios::TraceCounter> CountersOf(const topologies::Fabric& fabric
 }
 
 // Writes the trace and says where it is. Returns the exit status.
-int WriteTrace(const Arguments& arguments, const scenarios::Scenario& scenario, const scenarios::RunResult& run,
-               std::ostream& err) {
+int WriteTrace(const Arguments& arguments, const scenarios::Scenario& scenario,
+               const scenarios::RunResult& run, std::ostream& err) {
   scenarios::TraceOptions options{.path = arguments.value("trace"), .ranks = {}, .counters = {}};
   options.counters = CountersOf(scenario.fabric);
   if (arguments.has("trace-ranks")) {
@@ -79,7 +81,8 @@ int WriteTrace(const Arguments& arguments, const scenarios::Scenario& scenario, 
   for (const std::string& warning : summary.value().warnings) err << "orrery: warning: " << warning << '\n';
   err << "trace: " << options.path << " ("
       << scenarios::CountText(static_cast<std::int64_t>(
-             options.ranks.empty() ? static_cast<std::size_t>(scenario.layout.ranks()) : options.ranks.size()))
+             options.ranks.empty() ? static_cast<std::size_t>(scenario.layout.ranks())
+                                   : options.ranks.size()))
       << " ranks, " << scenarios::CountText(summary.value().slices)
       << " slices); open it in ui.perfetto.dev, chrome://tracing or speedscope\n";
   return kExitDone;
@@ -108,10 +111,12 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   if (!run.ok()) return Fail(run.error().message, err);
   const scenarios::Report& report = run.value().report;
   if (arguments.has("trace")) {
-    if (const int status = WriteTrace(arguments, *scenario, run.value(), err); status != kExitDone) return status;
+    if (const int status = WriteTrace(arguments, *scenario, run.value(), err); status != kExitDone)
+      return status;
   }
   if (arguments.has("report")) {
-    if (const int status = WriteReport(arguments.value("report"), report, err); status != kExitDone) return status;
+    if (const int status = WriteReport(arguments.value("report"), report, err); status != kExitDone)
+      return status;
   }
   out << (arguments.has("json") ? scenarios::ReportJson(report) : scenarios::ReportText(report));
   if (report.fits) return kExitDone;
@@ -122,20 +127,21 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
 }  // namespace
 
 Command RunCommand() {
-  return {"run",
-          "Plays a training step and says how long it takes, why, and what it holds.",
-          "[SCENARIO] [--set PATH=VALUE]... [--trace FILE] [--json]",
-          1,
-          {{"set", "PATH=VALUE", "change a field: layout.tensor=8, model.layers=40, hardware.node.nics=4", true},
-           {"trace", "FILE", "write a Chrome trace (.json, or .json.gz compressed)", false},
-           {"trace-ranks", "LIST", "ranks to show in it: 0,8,16-23", false},
-           {"report", "FILE", "write the report there too (.json, or .txt)", false},
-           {"json", "", "print one JSON document", false}},
-          "  orrery run                                       the default scenario\n"
-          "  orrery run llama_70b_64xh800_a --trace a.json.gz\n"
-          "  orrery run my_job.textproto --set layout.tensor=4 --set layout.pipeline=8\n"
-          "  orrery run --json | jq .step_time_s\n",
-          RunRun};
+  return {
+      "run",
+      "Plays a training step and says how long it takes, why, and what it holds.",
+      "[SCENARIO] [--set PATH=VALUE]... [--trace FILE] [--json]",
+      1,
+      {{"set", "PATH=VALUE", "change a field: layout.tensor=8, model.layers=40, hardware.node.nics=4", true},
+       {"trace", "FILE", "write a Chrome trace (.json, or .json.gz compressed)", false},
+       {"trace-ranks", "LIST", "ranks to show in it: 0,8,16-23", false},
+       {"report", "FILE", "write the report there too (.json, or .txt)", false},
+       {"json", "", "print one JSON document", false}},
+      "  orrery run                                       the default scenario\n"
+      "  orrery run llama_70b_64xh800_a --trace a.json.gz\n"
+      "  orrery run my_job.textproto --set layout.tensor=4 --set layout.pipeline=8\n"
+      "  orrery run --json | jq .step_time_s\n",
+      RunRun};
 }
 
 }  // namespace tools
