@@ -60,12 +60,8 @@ Json ClosedFormJson(const ClosedForm& form) {
 }
 
 Json LayoutJson(const Report& report) {
-  return {{"tensor", report.tensor},
-          {"sequence", report.sequence},
-          {"pipeline", report.pipeline},
-          {"virtual", report.virtual_stages},
-          {"data", report.data},
-          {"schedule", report.schedule}};
+  return {{"tensor", report.tensor},          {"sequence", report.sequence}, {"pipeline", report.pipeline},
+          {"virtual", report.virtual_stages}, {"data", report.data},         {"schedule", report.schedule}};
 }
 
 }  // namespace

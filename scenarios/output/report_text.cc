@@ -44,13 +44,15 @@ std::string Heading(const Report& r) {
   text += Wrap(r.model + " (" + CountText(r.parameters) + " parameters) on " + CountText(r.devices) + " x " +
                    r.hardware + ", " + r.topology,
                "  ");
-  std::string layout = Format("tensor %lld%s x pipeline %lld", static_cast<long long>(r.tensor),
-                              r.sequence ? " with sequence parallelism" : "", static_cast<long long>(r.pipeline));
+  std::string layout =
+      Format("tensor %lld%s x pipeline %lld", static_cast<long long>(r.tensor),
+             r.sequence ? " with sequence parallelism" : "", static_cast<long long>(r.pipeline));
   if (r.virtual_stages > 1) layout += Format(" (%lld virtual)", static_cast<long long>(r.virtual_stages));
   layout += Format(" x data %lld, ", static_cast<long long>(r.data)) + r.schedule;
   text += Wrap(layout, "  ");
-  text += Wrap(CountText(r.global_batch) + " sequences of " + CountText(r.sequence_length) + " tokens a step: " +
-                   CountText(r.micro_batches) + " micro-batches of " + CountText(r.micro_batch) + " a data rank",
+  text += Wrap(CountText(r.global_batch) + " sequences of " + CountText(r.sequence_length) +
+                   " tokens a step: " + CountText(r.micro_batches) + " micro-batches of " +
+                   CountText(r.micro_batch) + " a data rank",
                "  ");
   return text;
 }
@@ -94,9 +96,10 @@ sim::Bytes PartOf(const StageReport& stage, const char* name) {
 
 std::string StageTable(const Report& r) {
   constexpr std::size_t kMost = 20;
-  std::string text = Format("\nStages (memory of one device, of %s)\n", BytesText(r.memory_per_device).c_str());
-  text += Format("  %5s %6s %6s %11s %11s %11s %11s %6s %11s\n", "stage", "layers", "busy", "weights", "gradients",
-                 "optimizer", "activations", "flight", "total");
+  std::string text =
+      Format("\nStages (memory of one device, of %s)\n", BytesText(r.memory_per_device).c_str());
+  text += Format("  %5s %6s %6s %11s %11s %11s %11s %6s %11s\n", "stage", "layers", "busy", "weights",
+                 "gradients", "optimizer", "activations", "flight", "total");
   for (std::size_t i = 0; i < r.stages.size(); ++i) {
     if (r.stages.size() > kMost && i == kMost - 2) {
       text += Format("  ... %zu more; --json has them all\n", r.stages.size() - kMost + 1);
@@ -105,12 +108,12 @@ std::string StageTable(const Report& r) {
     const StageReport& s = r.stages[i];
     const sim::Bytes optimizer = PartOf(s, "master_weights") + PartOf(s, "moments");
     const sim::Bytes activations = PartOf(s, "activations") + PartOf(s, "recomputed");
-    text += Format("  %5lld %6lld %5.1f%% %11s %11s %11s %11s %6lld %11s%s\n", static_cast<long long>(s.stage),
-                   static_cast<long long>(s.layers), 100 * s.busy.seconds() / r.step_time.seconds(),
-                   BytesText(PartOf(s, "weights")).c_str(), BytesText(PartOf(s, "gradients")).c_str(),
-                   BytesText(optimizer).c_str(), BytesText(activations).c_str(),
-                   static_cast<long long>(s.micro_batches_in_flight), BytesText(s.memory_total).c_str(),
-                   s.fits ? "" : " !");
+    text += Format("  %5lld %6lld %5.1f%% %11s %11s %11s %11s %6lld %11s%s\n",
+                   static_cast<long long>(s.stage), static_cast<long long>(s.layers),
+                   100 * s.busy.seconds() / r.step_time.seconds(), BytesText(PartOf(s, "weights")).c_str(),
+                   BytesText(PartOf(s, "gradients")).c_str(), BytesText(optimizer).c_str(),
+                   BytesText(activations).c_str(), static_cast<long long>(s.micro_batches_in_flight),
+                   BytesText(s.memory_total).c_str(), s.fits ? "" : " !");
   }
   if (!r.fits) text += "  ! does not fit into the device's memory\n";
   return text;
@@ -118,10 +121,12 @@ std::string StageTable(const Report& r) {
 
 std::string TierTable(const Report& r) {
   if (r.tiers.empty()) return "";
-  std::string text = Format("\nLinks\n  %-12s %8s %8s %8s   %s\n", "tier", "links", "mean", "busiest", "which");
+  std::string text =
+      Format("\nLinks\n  %-12s %8s %8s %8s   %s\n", "tier", "links", "mean", "busiest", "which");
   for (const TierReport& t : r.tiers) {
     text += Format("  %-12s %8s %s %s   %s\n", t.name.c_str(), CountText(t.links).c_str(),
-                   Percent(t.mean_utilisation).c_str(), Percent(t.max_utilisation).c_str(), t.busiest_link.c_str());
+                   Percent(t.mean_utilisation).c_str(), Percent(t.max_utilisation).c_str(),
+                   t.busiest_link.c_str());
   }
   return text;
 }
@@ -133,9 +138,10 @@ std::string ClosedFormText(const Report& r) {
                  form.six_pd_flops, TimeText(sim::Duration::FromSeconds(form.time_at_peak_s)).c_str(),
                  Percent(form.six_pd_mfu).c_str());
   text += Format("  pipeline bubble   %s   (p-1)/(v m + p-1)\n", Percent(form.bubble_share).c_str());
-  text += Format("  sent by a device   %.3g GB gradients, %.3g GB parameters, %.3g GB tensor, %.3g GB pipeline\n",
-                 form.gradient_bytes_per_rank * 1e-9, form.parameter_bytes_per_rank * 1e-9,
-                 form.tensor_bytes_per_rank * 1e-9, form.pipeline_bytes_per_rank * 1e-9);
+  text +=
+      Format("  sent by a device   %.3g GB gradients, %.3g GB parameters, %.3g GB tensor, %.3g GB pipeline\n",
+             form.gradient_bytes_per_rank * 1e-9, form.parameter_bytes_per_rank * 1e-9,
+             form.tensor_bytes_per_rank * 1e-9, form.pipeline_bytes_per_rank * 1e-9);
   return text;
 }
 
@@ -150,7 +156,8 @@ std::string Footer(const Report& r) {
   }
   text += Format("\nFigures of %s: %d measured, %d published, %d derived, %d assumed (--json lists them)\n",
                  r.hardware.c_str(), count[0], count[1], count[2], count[3]);
-  text += Format("%s tasks, %s events, %lld steps, digest %s\n", CountText(static_cast<std::int64_t>(r.tasks)).c_str(),
+  text += Format("%s tasks, %s events, %lld steps, digest %s\n",
+                 CountText(static_cast<std::int64_t>(r.tasks)).c_str(),
                  CountText(static_cast<std::int64_t>(r.events)).c_str(), static_cast<long long>(r.steps),
                  r.digest.c_str());
   return text;
@@ -192,10 +199,10 @@ std::string CountText(std::int64_t count) {
 
 std::string ReportText(const Report& r) {
   return Heading(r) + Headline(r) +
-         PartTable(Format("Breakdown of the step on rank %u, which idles least", r.breakdown_rank), r.breakdown,
-                   r.step_time) +
-         PartTable("Critical path through all ranks", r.critical_path, r.step_time) + StageTable(r) + TierTable(r) +
-         ClosedFormText(r) + Footer(r);
+         PartTable(Format("Breakdown of the step on rank %u, which idles least", r.breakdown_rank),
+                   r.breakdown, r.step_time) +
+         PartTable("Critical path through all ranks", r.critical_path, r.step_time) + StageTable(r) +
+         TierTable(r) + ClosedFormText(r) + Footer(r);
 }
 
 }  // namespace scenarios

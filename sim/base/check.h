@@ -13,7 +13,8 @@ namespace sim {
 inline constexpr int kExitBug = 70;
 
 [[noreturn]] inline void CheckFailed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "orrery: bug: %s:%d: CHECK(%s) does not hold; please report it with the command you ran\n",
+  std::fprintf(stderr,
+               "orrery: bug: %s:%d: CHECK(%s) does not hold; please report it with the command you ran\n",
                file, line, condition);
   std::_Exit(kExitBug);
 }

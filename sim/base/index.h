@@ -27,9 +27,9 @@ class Index {
   std::uint32_t n_ = UINT32_MAX;
 };
 
-using Rank = Index<struct RankTag>;      // one device of the job, in the layout's order
-using LinkId = Index<struct LinkTag>;    // one direction of one thing with a rate
-using FlowId = Index<struct FlowTag>;    // one flow of a FlowNetwork
+using Rank = Index<struct RankTag>;    // one device of the job, in the layout's order
+using LinkId = Index<struct LinkTag>;  // one direction of one thing with a rate
+using FlowId = Index<struct FlowTag>;  // one flow of a FlowNetwork
 using StreamId = Index<struct StreamTag>;
 using TaskId = Index<struct TaskTag>;
 

@@ -17,19 +17,22 @@ enum class NumberFormat : std::uint8_t { kFp32, kTf32, kBf16, kFp16, kFp8 };
 constexpr std::int64_t ByteWidth(NumberFormat format) {
   switch (format) {
     case NumberFormat::kFp32:
-    case NumberFormat::kTf32: return 4;
+    case NumberFormat::kTf32:
+      return 4;
     case NumberFormat::kBf16:
-    case NumberFormat::kFp16: return 2;
-    case NumberFormat::kFp8: return 1;
+    case NumberFormat::kFp16:
+      return 2;
+    case NumberFormat::kFp8:
+      return 1;
   }
   return 0;
 }
 
 enum class KernelKind : std::uint8_t {
-  kGemm,               // batch x [m,k] x [k,n]
-  kAttentionForward,   // one fused kernel (flash); a GEMM pair when unfused
+  kGemm,              // batch x [m,k] x [k,n]
+  kAttentionForward,  // one fused kernel (flash); a GEMM pair when unfused
   kAttentionBackward,
-  kMemory,             // bound by the bytes it moves: norms, activations, residuals, optimizer, ...
+  kMemory,  // bound by the bytes it moves: norms, activations, residuals, optimizer, ...
 };
 
 // How well a memory-bound kernel reaches the memory's rate. The device says

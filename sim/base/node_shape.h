@@ -14,15 +14,15 @@ namespace sim {
 // All rates are one direction, and what collectives achieve of the wire.
 struct NodeShape {
   std::string name;
-  std::int32_t devices = 0;     // 1 ... 1024
-  ByteRate nvlink;              // device <-> switch, each way; zero = no NVLink
+  std::int32_t devices = 0;  // 1 ... 1024
+  ByteRate nvlink;           // device <-> switch, each way; zero = no NVLink
   Duration nvlink_latency;
-  ByteRate pcie;                // device <-> PCIe switch, each way
+  ByteRate pcie;  // device <-> PCIe switch, each way
   Duration pcie_latency;
-  std::int32_t nics = 0;        // 0 = the node stands alone
-  ByteRate nic;                 // NIC <-> fabric, each way
+  std::int32_t nics = 0;  // 0 = the node stands alone
+  ByteRate nic;           // NIC <-> fabric, each way
   Duration nic_latency;
-  ByteRate host_memory;         // CPU DRAM, per node
+  ByteRate host_memory;  // CPU DRAM, per node
 };
 
 }  // namespace sim

@@ -134,8 +134,12 @@ constexpr Bytes operator""_B(Whole n) { return Bytes(Signed(n)); }
 constexpr Bytes operator""_KiB(Whole n) { return Bytes(Signed(n) << 10); }
 constexpr Bytes operator""_MiB(Whole n) { return Bytes(Signed(n) << 20); }
 constexpr Bytes operator""_GiB(Whole n) { return Bytes(Signed(n) << 30); }
-constexpr ByteRate operator""_GB_per_s(Whole n) { return ByteRate::BytesPerSecond(Signed(n) * 1'000'000'000); }
-constexpr ByteRate operator""_Gbit_per_s(Whole n) { return ByteRate::BytesPerSecond(Signed(n) * 125'000'000); }
+constexpr ByteRate operator""_GB_per_s(Whole n) {
+  return ByteRate::BytesPerSecond(Signed(n) * 1'000'000'000);
+}
+constexpr ByteRate operator""_Gbit_per_s(Whole n) {
+  return ByteRate::BytesPerSecond(Signed(n) * 125'000'000);
+}
 }  // namespace literals
 
 }  // namespace sim

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,10 +15,17 @@ using testing::ElementsAre;
 
 class ReadFileTest : public testing::Test {
  protected:
+  // A file of its own for each test, since tests and builds run side by side.
+  ReadFileTest() : path_(testing::TempDir() + "/read_file_XXXXXX") {
+    const int file = mkstemp(path_.data());
+    EXPECT_GE(file, 0);
+    close(file);
+  }
+  ~ReadFileTest() override { std::filesystem::remove(path_); }
+
   std::string Write(const std::string& bytes) {
-    const std::string path = testing::TempDir() + "/orrery_read_file_test";
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
+    std::ofstream(path_, std::ios::binary) << bytes;
+    return path_;
   }
   // The error line without the path, or "" when the file was read.
   std::string Refusal(const std::string& path) {
@@ -29,6 +38,9 @@ class ReadFileTest : public testing::Test {
     EXPECT_EQ(diagnostics.errors()[0].substr(0, path.size() + 2), path + ": ");
     return diagnostics.errors()[0].substr(path.size() + 2);
   }
+
+ private:
+  std::string path_;
 };
 
 TEST_F(ReadFileTest, ReadsTheWholeFile) {
@@ -61,7 +73,6 @@ TEST_F(ReadFileTest, RefusesMoreThan64Mib) {
   const std::string path = Write("x");
   std::filesystem::resize_file(path, (64u << 20) + 1);
   EXPECT_EQ(Refusal(path), "the file is larger than 64 MiB, the most that is read");
-  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -189,7 +189,8 @@ Program RandomProgram(std::uint64_t seed, bool reversed_links) {
     std::vector<TaskId> added;
     if (random.Below(2) == 0) {
       const Duration alone = Duration::Picoseconds(random.Between(0, 9'000));
-      const Duration slower = alone == Duration() ? alone : alone + Duration::Picoseconds(random.Between(0, 5'000));
+      const Duration slower =
+          alone == Duration() ? alone : alone + Duration::Picoseconds(random.Between(0, 5'000));
       const WorkId work = builder.AddWork({alone, slower});
       added.push_back(builder.Work(compute[random.Below(kRanks)], work, TaskClass::kForward, label));
     } else {
