@@ -34,10 +34,8 @@ sim::TaskId Communicators::Issue(GroupId id, std::uint32_t member, const Collect
   if (after.valid()) builder_->After(enter, after);
   if (!issued.leave.valid()) return enter;
   const sim::TaskId leave = builder_->Seat(stream, issued.leave, collective.task_class, label);
-  for (std::size_t i = 0; i < issued.transfers.size(); ++i) {
-    const sim::TaskId transfer = issued.transfers[i];
-    if (issued.from[i] == member && issued.waits_for_entry[i]) builder_->After(transfer, enter);
-    if (issued.from[i] == member || issued.to[i] == member) builder_->After(leave, transfer);
+  for (std::size_t i = 0; i < issued.first_senders.size(); ++i) {
+    if (issued.first_senders[i] == member) builder_->After(issued.first_transfers[i], enter);
   }
   return leave;
 }
@@ -61,28 +59,37 @@ Communicators::Issued Communicators::Create(GroupState& group, const Collective&
   return issued;
 }
 
+// Members sit in `leave` from the moment the transfers begin, as the kernel does
+// that holds their SMs. One seat more, on a stream that nothing else uses, comes
+// when the last transfer has ended, and lets all of them go.
 void Communicators::CreateTransfers(GroupState& group, const Collective& collective,
                                     sim::StreamKind stream_kind, sim::Label label, Issued* issued) {
   const ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, scenario_.device.collective_timing,
                                                  collective.kind, collective.size, group.devices);
   issued->enter = builder_->AddCommunication(builder_->AddTraffic(chunked.rendezvous));
-  sim::TrafficDescription nothing{.name = chunked.rendezvous.name, .size = collective.size};
+  const sim::TrafficDescription nothing{.name = chunked.rendezvous.name, .size = collective.size};
   issued->leave = builder_->AddCommunication(builder_->AddTraffic(nothing));
+  if (!group.closing.valid()) group.closing = builder_->AddStream(group.ranks[0], stream_kind);
+  const sim::TaskId closing = builder_->Seat(group.closing, issued->leave, collective.task_class, label);
+  std::vector<sim::TaskId> transfers;
   for (const ChunkedTraffic::Transfer& transfer : chunked.transfers) {
-    const auto edge = std::pair(transfer.from, transfer.to);
+    const auto edge = std::tuple(transfer.channel, transfer.from, transfer.to);
     auto channel = group.channels.find(edge);
     if (channel == group.channels.end()) {
       channel =
           group.channels.emplace(edge, builder_->AddStream(group.ranks[transfer.from], stream_kind)).first;
     }
+    sim::TrafficDescription traffic = transfer.traffic;
+    traffic.holds_sms = false;  // the members' seats do
     const sim::TaskId task =
-        builder_->Seat(channel->second, builder_->AddCommunication(builder_->AddTraffic(transfer.traffic)),
+        builder_->Seat(channel->second, builder_->AddCommunication(builder_->AddTraffic(traffic)),
                        collective.task_class, label);
-    for (const std::uint32_t earlier : transfer.after) builder_->After(task, issued->transfers[earlier]);
-    issued->transfers.push_back(task);
-    issued->from.push_back(transfer.from);
-    issued->to.push_back(transfer.to);
-    issued->waits_for_entry.push_back(transfer.after.empty());
+    for (const std::uint32_t earlier : transfer.after) builder_->After(task, transfers[earlier]);
+    builder_->After(closing, task);
+    transfers.push_back(task);
+    if (!transfer.after.empty()) continue;
+    issued->first_transfers.push_back(task);
+    issued->first_senders.push_back(transfer.from);
   }
 }
 

@@ -53,10 +53,10 @@ class Communicators {
   // One collective that some members have issued.
   struct Issued {
     Collective collective;
-    sim::CommunicationId enter = {}, leave = {};    // leave: none as a coupled flow
-    std::vector<sim::TaskId> transfers = {};        // transfer by transfer only
-    std::vector<std::uint32_t> from = {}, to = {};  // of each transfer
-    std::vector<bool> waits_for_entry = {};         // of each transfer: starts with its sender
+    sim::CommunicationId enter = {}, leave = {};  // leave: none as a coupled flow
+    // The transfers that wait for no other one, only for their sender to enter.
+    std::vector<sim::TaskId> first_transfers = {};
+    std::vector<std::uint32_t> first_senders = {};
   };
   struct GroupState {
     std::vector<sim::Rank> ranks;
@@ -64,7 +64,8 @@ class Communicators {
     std::vector<Issued> issued;
     std::vector<std::uint32_t> next;  // by member
     std::map<std::pair<sim::CollectiveKind, sim::Bytes>, sim::TrafficId> traffic;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, sim::StreamId> channels;  // by edge
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, sim::StreamId> channels;  // and edge
+    sim::StreamId closing;
   };
 
   Issued Create(GroupState& group, const Collective& collective, sim::StreamKind stream_kind,
