@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <tuple>
@@ -140,6 +141,21 @@ inline std::vector<std::uint32_t> Devices(std::uint32_t count, std::uint32_t str
   std::vector<std::uint32_t> devices(count);
   for (std::uint32_t i = 0; i < count; ++i) devices[i] = i * stride;
   return devices;
+}
+
+// The setting on a fabric whose routes take no time.
+inline Setting WithoutLatency(Setting setting) {
+  struct Instant final : topologies::Router {
+    explicit Instant(std::shared_ptr<const topologies::Router> like) : router(std::move(like)) {}
+    topologies::Route Between(std::uint32_t from, std::uint32_t to) const override {
+      topologies::Route route = router->Between(from, to);
+      route.latency = sim::Duration();
+      return route;
+    }
+    std::shared_ptr<const topologies::Router> router;
+  };
+  setting.fabric.router = std::make_shared<Instant>(setting.fabric.router);
+  return setting;
 }
 
 // The first so many devices of each node.
