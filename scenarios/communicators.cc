@@ -1,5 +1,7 @@
 #include "scenarios/communicators.h"
 
+#include <string>
+
 namespace scenarios {
 
 Communicators::Communicators(const Scenario& scenario, sim::ProgramBuilder* builder)
@@ -27,9 +29,13 @@ sim::TaskId Communicators::Issue(GroupId id, std::uint32_t member, const Collect
   const std::uint32_t turn = group.next[member]++;
   if (turn == group.issued.size()) {
     group.issued.push_back(Create(group, collective, builder_->kind_of(stream), label));
+    group.issued.back().member = member;
   }
   const Issued& issued = group.issued[turn];
-  CHECK(issued.collective.kind == collective.kind && issued.collective.size == collective.size);
+  if (issued.collective.kind != collective.kind || issued.collective.size != collective.size) {
+    Disagree(group, turn, member, collective);
+    return sim::TaskId::None();
+  }
   const sim::TaskId enter = builder_->Seat(stream, issued.enter, collective.task_class, label);
   if (after.valid()) builder_->After(enter, after);
   if (!issued.leave.valid()) return enter;
@@ -38,6 +44,20 @@ sim::TaskId Communicators::Issue(GroupId id, std::uint32_t member, const Collect
     if (issued.first_senders[i] == member) builder_->After(issued.first_transfers[i], enter);
   }
   return leave;
+}
+
+void Communicators::Disagree(const GroupState& group, std::uint32_t turn, std::uint32_t member,
+                             const Collective& collective) {
+  if (mismatch_) return;
+  const Issued& issued = group.issued[turn];
+  const auto said = [&](std::uint32_t who, const Collective& what) {
+    return "rank " + std::to_string(group.ranks[who].value()) + " issues " + sim::ToText(what.kind) + " of " +
+           std::to_string(what.size.count()) + " bytes";
+  };
+  mismatch_ =
+      sim::Error{"operation " + std::to_string(turn) + " of a communicator of " +
+                 std::to_string(group.ranks.size()) + " ranks: " + said(issued.member, issued.collective) +
+                 ", " + said(member, collective) + "; all members must issue the same sequence"};
 }
 
 Communicators::Issued Communicators::Create(GroupState& group, const Collective& collective,

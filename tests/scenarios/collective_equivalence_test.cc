@@ -34,10 +34,6 @@ void ExpectEqual(const Setting& setting, CollectiveKind kind, Bytes size, Bytes 
   const Played chunked = PlayChunked(setting, kind, size, chunk);
   const std::int64_t difference = (chunked.end - coupled.end).ps();
   const std::int64_t slack = SlackPs(setting, kind, size, chunk, coupled.end);
-  if (getenv("SHOW"))
-    printf("%s %s n %zu S %ld chunk %ld coupled %ld ps, diff %ld slack %ld\n", setting.name.c_str(),
-           ToText(kind), setting.devices.size(), size.count(), chunk.count(), coupled.end.ps(), difference,
-           slack);
   EXPECT_LE(difference, slack);
   EXPECT_GE(difference, -slack);
 }
@@ -193,9 +189,6 @@ TEST(CoupledBroadcast, OverSeveralChannelsIsShorterByPartOfTheFillAtMost) {
       const Played chunked = PlayChunked(setting, CollectiveKind::kBroadcast, 256_MiB, chunk);
       const double fill_s =
           static_cast<double>(plan.steps_inside) * static_cast<double>(chunk.count()) * 7 / 450e9;
-      if (getenv("SHOW"))
-        printf("%s broadcast chunk %ld coupled %ld chunked %+ld bound %g\n", setting.name.c_str(),
-               chunk.count(), coupled.end.ps(), (chunked.end - coupled.end).ps(), fill_s * 1e12);
       EXPECT_GE((chunked.end - coupled.end).ps(), -10'000);
       EXPECT_LE((chunked.end - coupled.end).seconds(), fill_s);
     }

@@ -107,14 +107,18 @@ TEST(ChunkFidelity, LetsEveryMemberLeaveWhenTheCoupledFlowDoes) {
 
 // The kernel holds its SMs from its start to its end in both forms, also while a
 // member waits for a transfer. The 5 ms of work lie beside communication from
-// start to end here: 6 ms.
+// start to end here: 6 ms. Between one communication and the next the work
+// changes speed twice in the same instant, each time rounded up to 1 ps; 42
+// collectives are 42 communications, or 84 that are entered and left.
 TEST(ChunkFidelity, HoldsTheSmsOfItsMembersThroughout) {
   const Ended flow = PlayJob(Fidelity::kFlow, 6_ms);
   const Ended chunk = PlayJob(Fidelity::kChunk, 6_ms);
   ASSERT_GT(flow.collectives.back(), 6_ms);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-    EXPECT_EQ(flow.works[rank], 6_ms);
-    EXPECT_EQ(chunk.works[rank], 6_ms);
+    EXPECT_GE(flow.works[rank], 6_ms);
+    EXPECT_LE(flow.works[rank], 6_ms + 84_ps);
+    EXPECT_GE(chunk.works[rank], 6_ms);
+    EXPECT_LE(chunk.works[rank], 6_ms + 168_ps);
   }
 }
 

@@ -115,9 +115,12 @@ inline Played PlayChunked(const Setting& setting, sim::CollectiveKind kind, sim:
 // A loop of the chunk expansion cuts its bytes into n parts, of which the
 // largest is less than one byte above 1/n of them. The parts of all loops but
 // the last are whole chunks. So a chain of transfers through the last loop
-// carries at most one byte a step more than the coupled flow, at the rate of the
-// slowest edge: that is how long the coupled flow takes for a byte. And each
-// transfer ends on a whole picosecond, rounded up, as does the flow.
+// carries at most one byte a step more than the coupled flow, or less where its
+// parts are smaller ones, at the rate of the slowest edge: that is how long the
+// coupled flow takes for a byte. And each transfer ends on a whole picosecond,
+// rounded up, as does the flow. A pair of an all-to-all has a chain of its own: its
+// message differs from 1/n by less than a byte, its chunks are rounded up.
+// (Broadcast's chunks are those of the message: only the picoseconds count.)
 inline std::int64_t SlackPs(const Setting& setting, sim::CollectiveKind kind, sim::Bytes size,
                             sim::Bytes chunk, sim::Duration coupled_end) {
   const sim::CollectivePlan plan =
