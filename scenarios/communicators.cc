@@ -1,5 +1,7 @@
 #include "scenarios/communicators.h"
 
+#include <string>
+
 namespace scenarios {
 
 Communicators::Communicators(const Scenario& scenario, sim::ProgramBuilder* builder)
@@ -27,19 +29,35 @@ sim::TaskId Communicators::Issue(GroupId id, std::uint32_t member, const Collect
   const std::uint32_t turn = group.next[member]++;
   if (turn == group.issued.size()) {
     group.issued.push_back(Create(group, collective, builder_->kind_of(stream), label));
+    group.issued.back().member = member;
   }
   const Issued& issued = group.issued[turn];
-  CHECK(issued.collective.kind == collective.kind && issued.collective.size == collective.size);
+  if (issued.collective.kind != collective.kind || issued.collective.size != collective.size) {
+    Disagree(group, turn, member, collective);
+    return sim::TaskId::None();
+  }
   const sim::TaskId enter = builder_->Seat(stream, issued.enter, collective.task_class, label);
   if (after.valid()) builder_->After(enter, after);
   if (!issued.leave.valid()) return enter;
   const sim::TaskId leave = builder_->Seat(stream, issued.leave, collective.task_class, label);
-  for (std::size_t i = 0; i < issued.transfers.size(); ++i) {
-    const sim::TaskId transfer = issued.transfers[i];
-    if (issued.from[i] == member && issued.waits_for_entry[i]) builder_->After(transfer, enter);
-    if (issued.from[i] == member || issued.to[i] == member) builder_->After(leave, transfer);
+  for (std::size_t i = 0; i < issued.first_senders.size(); ++i) {
+    if (issued.first_senders[i] == member) builder_->After(issued.first_transfers[i], enter);
   }
   return leave;
+}
+
+void Communicators::Disagree(const GroupState& group, std::uint32_t turn, std::uint32_t member,
+                             const Collective& collective) {
+  if (mismatch_) return;
+  const Issued& issued = group.issued[turn];
+  const auto said = [&](std::uint32_t who, const Collective& what) {
+    return "rank " + std::to_string(group.ranks[who].value()) + " issues " + sim::ToText(what.kind) + " of " +
+           std::to_string(what.size.count()) + " bytes";
+  };
+  mismatch_ =
+      sim::Error{"operation " + std::to_string(turn) + " of a communicator of " +
+                 std::to_string(group.ranks.size()) + " ranks: " + said(issued.member, issued.collective) +
+                 ", " + said(member, collective) + "; all members must issue the same sequence"};
 }
 
 Communicators::Issued Communicators::Create(GroupState& group, const Collective& collective,
@@ -61,28 +79,37 @@ Communicators::Issued Communicators::Create(GroupState& group, const Collective&
   return issued;
 }
 
+// Members sit in `leave` from the moment the transfers begin, as the kernel does
+// that holds their SMs. One seat more, on a stream that nothing else uses, comes
+// when the last transfer has ended, and lets all of them go.
 void Communicators::CreateTransfers(GroupState& group, const Collective& collective,
                                     sim::StreamKind stream_kind, sim::Label label, Issued* issued) {
   const ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, scenario_.device.collective_timing,
                                                  collective.kind, collective.size, group.devices);
   issued->enter = builder_->AddCommunication(builder_->AddTraffic(chunked.rendezvous));
-  sim::TrafficDescription nothing{.name = chunked.rendezvous.name, .size = collective.size};
+  const sim::TrafficDescription nothing{.name = chunked.rendezvous.name, .size = collective.size};
   issued->leave = builder_->AddCommunication(builder_->AddTraffic(nothing));
+  if (!group.closing.valid()) group.closing = builder_->AddStream(group.ranks[0], stream_kind);
+  const sim::TaskId closing = builder_->Seat(group.closing, issued->leave, collective.task_class, label);
+  std::vector<sim::TaskId> transfers;
   for (const ChunkedTraffic::Transfer& transfer : chunked.transfers) {
-    const auto edge = std::pair(transfer.from, transfer.to);
+    const auto edge = std::tuple(transfer.channel, transfer.from, transfer.to);
     auto channel = group.channels.find(edge);
     if (channel == group.channels.end()) {
       channel =
           group.channels.emplace(edge, builder_->AddStream(group.ranks[transfer.from], stream_kind)).first;
     }
+    sim::TrafficDescription traffic = transfer.traffic;
+    traffic.holds_sms = false;  // the members' seats do
     const sim::TaskId task =
-        builder_->Seat(channel->second, builder_->AddCommunication(builder_->AddTraffic(transfer.traffic)),
+        builder_->Seat(channel->second, builder_->AddCommunication(builder_->AddTraffic(traffic)),
                        collective.task_class, label);
-    for (const std::uint32_t earlier : transfer.after) builder_->After(task, issued->transfers[earlier]);
-    issued->transfers.push_back(task);
-    issued->from.push_back(transfer.from);
-    issued->to.push_back(transfer.to);
-    issued->waits_for_entry.push_back(transfer.after.empty());
+    for (const std::uint32_t earlier : transfer.after) builder_->After(task, transfers[earlier]);
+    builder_->After(closing, task);
+    transfers.push_back(task);
+    if (!transfer.after.empty()) continue;
+    issued->first_transfers.push_back(task);
+    issued->first_senders.push_back(transfer.from);
   }
 }
 

@@ -7,11 +7,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
 #include "scenarios/lowering.h"
 #include "scenarios/scenario.h"
+#include "sim/base/result.h"
 #include "sim/program/program_builder.h"
 
 namespace scenarios {
@@ -39,9 +41,14 @@ class Communicators {
   // The next collective of `member` (its position in the group) on `stream`,
   // after task `after` (if valid). Returns the task that ends it. A collective
   // that moves nothing (one member, zero bytes) is no task: returns none.
-  // REQUIRES: every member issues the same sequence
+  // If the member's collective differs from that of the others, it is no task
+  // either, and mismatch() says so: the program must not be built.
   sim::TaskId Issue(GroupId group, std::uint32_t member, const Collective& collective, sim::StreamId stream,
                     sim::Label label, sim::TaskId after);
+
+  // The first collective in which the members of a group did not agree, with
+  // their ranks and what each issued.
+  const std::optional<sim::Error>& mismatch() const { return mismatch_; }
 
   // One side of a send from one rank to another. Both sides name the same
   // `slot`, a number of the caller's below `slots` of Reserve.
@@ -53,10 +60,11 @@ class Communicators {
   // One collective that some members have issued.
   struct Issued {
     Collective collective;
-    sim::CommunicationId enter = {}, leave = {};    // leave: none as a coupled flow
-    std::vector<sim::TaskId> transfers = {};        // transfer by transfer only
-    std::vector<std::uint32_t> from = {}, to = {};  // of each transfer
-    std::vector<bool> waits_for_entry = {};         // of each transfer: starts with its sender
+    std::uint32_t member = 0;                     // the first to issue it
+    sim::CommunicationId enter = {}, leave = {};  // leave: none as a coupled flow
+    // The transfers that wait for no other one, only for their sender to enter.
+    std::vector<sim::TaskId> first_transfers = {};
+    std::vector<std::uint32_t> first_senders = {};
   };
   struct GroupState {
     std::vector<sim::Rank> ranks;
@@ -64,7 +72,8 @@ class Communicators {
     std::vector<Issued> issued;
     std::vector<std::uint32_t> next;  // by member
     std::map<std::pair<sim::CollectiveKind, sim::Bytes>, sim::TrafficId> traffic;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, sim::StreamId> channels;  // by edge
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, sim::StreamId> channels;  // and edge
+    sim::StreamId closing;
   };
 
   Issued Create(GroupState& group, const Collective& collective, sim::StreamKind stream_kind,
@@ -72,10 +81,14 @@ class Communicators {
   void CreateTransfers(GroupState& group, const Collective& collective, sim::StreamKind stream_kind,
                        sim::Label label, Issued* issued);
 
+  void Disagree(const GroupState& group, std::uint32_t turn, std::uint32_t member,
+                const Collective& collective);
+
   const Scenario& scenario_;
   sim::ProgramBuilder* builder_;
   std::vector<GroupState> groups_;
   std::map<std::vector<sim::Rank>, GroupId> group_ids_;
+  std::optional<sim::Error> mismatch_;
   std::vector<sim::CommunicationId> slots_;
   std::map<std::tuple<sim::Rank, sim::Rank, sim::Bytes>, sim::TrafficId> sends_;
 };

@@ -1,14 +1,12 @@
 #include "scenarios/lowering.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 namespace scenarios {
 namespace {
-
-// What one step of NCCL's Simple protocol moves on one edge at a time.
-// Source: NCCL 2.30, src/include/device.h: 4 MiB buffer in 8 steps, 4 steps a chunk.
-constexpr sim::Bytes kChunk{std::int64_t{2} << 20};
 
 // Weights of one flow while they are summed: 64 bits, in units of 1 / denominator.
 struct WeightedLink {
@@ -58,14 +56,13 @@ LinkLoads LoadsOf(const topologies::Fabric& fabric, std::span<const std::uint32_
 
 // Applies a protocol's wire overhead and brings the weights to lowest terms.
 sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads,
-                            const hardware::CollectiveTiming& protocol) {
+                            const hardware::CollectiveTiming& protocol, sim::ByteRate limit) {
   const auto up = static_cast<std::uint64_t>(protocol.wire_numerator);
   std::uint64_t denominator = loads.denominator * static_cast<std::uint64_t>(protocol.wire_denominator);
   std::uint64_t common = denominator;
   for (const WeightedLink& use : loads.uses) common = std::gcd(common, use.weight * up);
   const sim::Volume volume = sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator);
-  sim::FlowDescription description{.volume = volume + sim::Volume::Of(sim::FillBytes(flow, kChunk)),
-                                   .share = flow.share};
+  sim::FlowDescription description{.volume = volume, .share = flow.share, .limit = limit};
   denominator /= common;
   CHECK(denominator <= UINT32_MAX);
   description.weight_denominator = static_cast<std::uint32_t>(denominator);
@@ -89,19 +86,59 @@ sim::Duration IdleTimeOfFlow(const topologies::Fabric& fabric, const sim::FlowDe
   return sim::Duration::Picoseconds(static_cast<std::int64_t>(ps));
 }
 
-sim::TrafficDescription WithProtocol(const sim::CollectivePlan& plan, std::span<const LinkLoads> loads,
-                                     const hardware::CollectiveTiming& protocol) {
+// A flow's part of the protocol's own fastest rate inside one node; zero = no
+// limit. That rate is a member's, all its connections together.
+sim::ByteRate LimitOf(const sim::CollectivePlan& plan, const sim::CoupledFlow& flow,
+                      const hardware::CollectiveTiming& protocol) {
+  if (plan.steps_between > 0 || protocol.limit_inside == sim::ByteRate()) return {};
+  std::map<std::uint32_t, std::int64_t> leaving;  // by member
+  std::int64_t most = 1;
+  for (const sim::EdgeLoad& edge : flow.edges) most = std::max(most, leaving[edge.from] += edge.weight);
+  return sim::ByteRate::MilliBytesPerSecond(std::max<std::int64_t>(protocol.limit_inside.milli() / most, 1));
+}
+
+// One collective, and what does not depend on the protocol.
+struct Plan {
+  sim::CollectivePlan collective;
+  std::vector<LinkLoads> loads;                // by flow
+  std::vector<std::vector<LinkLoads>> filled;  // by flow: its edges, if it has a fill
+};
+
+// The fill passes all edges but the slowest ones, a chunk over each, one after
+// the other. Several flows fill side by side, and the longest counts.
+sim::Duration FillTime(const topologies::Fabric& fabric, const Plan& plan,
+                       const hardware::CollectiveTiming& protocol, sim::Bytes chunk) {
+  sim::Duration longest;
+  for (std::size_t i = 0; i < plan.collective.flows.size(); ++i) {
+    const sim::CoupledFlow& flow = plan.collective.flows[i];
+    const sim::ByteRate limit = LimitOf(plan.collective, flow, protocol);
+    std::vector<sim::Duration> times;
+    for (const LinkLoads& edge : plan.filled[i]) {
+      times.push_back(
+          IdleTimeOfFlow(fabric, FlowOf({.size = std::min(flow.size, chunk)}, edge, protocol, limit)));
+    }
+    std::sort(times.begin(), times.end());
+    times.resize(std::min<std::size_t>(times.size(), flow.fill_chunks));
+    longest = std::max(longest, std::accumulate(times.begin(), times.end(), sim::Duration()));
+  }
+  return longest;
+}
+
+sim::TrafficDescription WithProtocol(const topologies::Fabric& fabric, const Plan& lowered,
+                                     const hardware::CollectiveTiming& protocol, sim::Bytes chunk) {
+  const sim::CollectivePlan& plan = lowered.collective;
   sim::Duration between;
-  for (const LinkLoads& load : loads) between = std::max(between, load.latency_between);
+  for (const LinkLoads& load : lowered.loads) between = std::max(between, load.latency_between);
   sim::TrafficDescription traffic;
   const bool one_node = plan.steps_between == 0;
   traffic.latency =
       protocol.base +
       std::int64_t{plan.steps_inside} * (one_node ? protocol.step_inside : protocol.step_inside_multi_node) +
-      std::int64_t{plan.steps_between} * (protocol.step_between + between);
+      std::int64_t{plan.steps_between} * (protocol.step_between + between) +
+      FillTime(fabric, lowered, protocol, chunk);
   for (std::size_t i = 0; i < plan.flows.size(); ++i) {
-    traffic.flows.push_back(FlowOf(plan.flows[i], loads[i], protocol));
-    if (one_node) traffic.flows.back().limit = protocol.limit_inside;
+    const sim::CoupledFlow& flow = plan.flows[i];
+    traffic.flows.push_back(FlowOf(flow, lowered.loads[i], protocol, LimitOf(plan, flow, protocol)));
   }
   return traffic;
 }
@@ -131,22 +168,32 @@ namespace {
 struct Lowered {
   sim::TrafficDescription traffic;
   const hardware::CollectiveTiming* protocol = nullptr;  // null: nothing to send
+  sim::ByteRate limit;                                   // of one connection; zero = none
+  sim::Duration fill;                                    // what of the latency is fill
 };
 
 Lowered Lower(const topologies::Fabric& fabric, std::span<const hardware::CollectiveTiming> timing,
-              const sim::CollectiveRequest& request, std::span<const std::uint32_t> devices) {
-  const sim::CollectivePlan plan = sim::PlanCollective(request);
+              const sim::CollectiveRequest& request, std::span<const std::uint32_t> devices,
+              sim::Bytes chunk) {
+  Plan plan{sim::PlanCollective(request), {}, {}};
+  for (const sim::CoupledFlow& flow : plan.collective.flows) {
+    plan.loads.push_back(LoadsOf(fabric, devices, flow.edges));
+    std::vector<LinkLoads>& edges = plan.filled.emplace_back();
+    if (flow.fill_chunks == 0) continue;
+    for (const sim::EdgeLoad& edge : flow.edges) {
+      edges.push_back(LoadsOf(fabric, devices, std::span(&edge, 1)));
+    }
+  }
   Lowered best;
-  std::vector<LinkLoads> loads;
-  for (const sim::CoupledFlow& flow : plan.flows) loads.push_back(LoadsOf(fabric, devices, flow.edges));
   sim::Duration best_time = sim::Duration::Max();
   for (const hardware::CollectiveTiming& protocol : timing) {
-    if (plan.flows.empty()) break;
-    sim::TrafficDescription traffic = WithProtocol(plan, loads, protocol);
+    if (plan.collective.flows.empty()) break;
+    sim::TrafficDescription traffic = WithProtocol(fabric, plan, protocol, chunk);
     const sim::Duration time = IdleTime(fabric, traffic);
     if (time >= best_time) continue;
     best_time = time;
-    best = {std::move(traffic), &protocol};
+    best = {std::move(traffic), &protocol, LimitOf(plan.collective, plan.collective.flows.front(), protocol),
+            FillTime(fabric, plan, protocol, chunk)};
   }
   best.traffic.name = sim::ToText(request.kind);
   best.traffic.size = request.size;
@@ -158,25 +205,29 @@ Lowered Lower(const topologies::Fabric& fabric, std::span<const hardware::Collec
 sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
                                         std::span<const hardware::CollectiveTiming> timing,
                                         sim::CollectiveKind kind, sim::Bytes size,
-                                        std::span<const std::uint32_t> devices) {
-  return Lower(fabric, timing, {kind, size, CommunicatorOf(fabric, devices)}, devices).traffic;
+                                        std::span<const std::uint32_t> devices, sim::Bytes chunk) {
+  return Lower(fabric, timing, {kind, size, CommunicatorOf(fabric, devices)}, devices, chunk).traffic;
 }
 
 ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
                                std::span<const hardware::CollectiveTiming> timing, sim::CollectiveKind kind,
-                               sim::Bytes size, std::span<const std::uint32_t> devices) {
+                               sim::Bytes size, std::span<const std::uint32_t> devices, sim::Bytes chunk) {
   const sim::CollectiveRequest request{kind, size, CommunicatorOf(fabric, devices)};
-  const Lowered whole = Lower(fabric, timing, request, devices);
+  const Lowered whole = Lower(fabric, timing, request, devices, chunk);
   ChunkedTraffic chunked;
   chunked.rendezvous = whole.traffic;
   chunked.rendezvous.flows.clear();
   if (whole.protocol == nullptr) return chunked;
-  for (sim::Transfer& transfer : sim::ExpandIntoChunks(request, kChunk)) {
+  chunked.rendezvous.latency = whole.traffic.latency - whole.fill;        // the transfers fill by themselves
+  std::map<std::pair<std::uint32_t, std::uint32_t>, LinkLoads> loads_of;  // by edge
+  for (sim::Transfer& transfer : sim::ExpandIntoChunks(request, chunk)) {
+    const auto [loads, is_new] = loads_of.try_emplace({transfer.from, transfer.to});
     const sim::EdgeLoad edge{transfer.from, transfer.to, 1};
-    const LinkLoads loads = LoadsOf(fabric, devices, std::span(&edge, 1));
+    if (is_new) loads->second = LoadsOf(fabric, devices, std::span(&edge, 1));
     sim::TrafficDescription traffic{.name = "chunk", .size = transfer.size};
-    traffic.flows.push_back(FlowOf({.size = transfer.size}, loads, *whole.protocol));
-    chunked.transfers.push_back({std::move(traffic), transfer.from, transfer.to, std::move(transfer.after)});
+    traffic.flows.push_back(FlowOf({.size = transfer.size}, loads->second, *whole.protocol, whole.limit));
+    chunked.transfers.push_back(
+        {std::move(traffic), transfer.from, transfer.to, transfer.channel, std::move(transfer.after)});
   }
   return chunked;
 }

@@ -4,6 +4,11 @@
 // which links an edge crosses. Their product, summed per link, is one coupled
 // flow. Latency and wire overhead come from the protocol (LL, LL128, Simple)
 // that would be fastest on the idle fabric, as NCCL chooses.
+//
+// The fill of a chain (broadcast) is latency too: one chunk over every edge but
+// the slowest, each at the rate that this edge has alone. So it is not stretched
+// when other traffic slows the flow down, and fast edges inside a node are not
+// charged at the rate of the slow ones between nodes.
 
 #ifndef SCENARIOS_LOWERING_H_
 #define SCENARIOS_LOWERING_H_
@@ -19,6 +24,10 @@
 
 namespace scenarios {
 
+// What one step of NCCL's Simple protocol moves on one edge at a time.
+// Source: NCCL 2.30, src/include/device.h: 4 MiB buffer in 8 steps, 4 steps a chunk.
+inline constexpr sim::Bytes kNcclChunk{std::int64_t{2} << 20};
+
 // The members' domains and rails. REQUIRES: every device is in the fabric
 sim::Communicator CommunicatorOf(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices);
 
@@ -27,7 +36,8 @@ sim::Communicator CommunicatorOf(const topologies::Fabric& fabric, std::span<con
 sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
                                         std::span<const hardware::CollectiveTiming> timing,
                                         sim::CollectiveKind kind, sim::Bytes size,
-                                        std::span<const std::uint32_t> devices);
+                                        std::span<const std::uint32_t> devices,
+                                        sim::Bytes chunk = kNcclChunk);
 
 // The same collective transfer by transfer; entry i is transfer i of
 // ExpandIntoChunks, whose `after` it keeps. `rendezvous` has the latency, once.
@@ -35,6 +45,7 @@ struct ChunkedTraffic {
   struct Transfer {
     sim::TrafficDescription traffic;
     std::uint32_t from = 0, to = 0;    // positions in the group
+    std::uint32_t channel = 0;         // of one channel, an edge carries one transfer after the other
     std::vector<std::uint32_t> after;  // earlier entries
   };
   sim::TrafficDescription rendezvous;
@@ -42,7 +53,8 @@ struct ChunkedTraffic {
 };
 ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
                                std::span<const hardware::CollectiveTiming> timing, sim::CollectiveKind kind,
-                               sim::Bytes size, std::span<const std::uint32_t> devices);
+                               sim::Bytes size, std::span<const std::uint32_t> devices,
+                               sim::Bytes chunk = kNcclChunk);
 
 // How long a traffic takes when nothing else is on its links: its latency, and
 // its slowest flow at the rate of its tightest link. The closed form that

@@ -372,6 +372,7 @@ sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StageP
   for (std::int64_t rank = 0; rank < layout.ranks(); ++rank) {
     RankBuilder(job, sim::Rank(static_cast<std::uint32_t>(rank))).Build();
   }
+  if (communicators.mismatch()) return *communicators.mismatch();
   sim::Result<sim::Program> program = std::move(builder).Build();
   if (!program.ok()) return program.error();
   result.program = std::move(program).value();

@@ -57,15 +57,15 @@ struct CoupledFlow {
   Bytes size;
   std::int64_t numerator = 1, denominator = 1;
   std::uint32_t share = 1;  // progress / share is the rate of one active connection
-  // How many chunks must pass one edge more while the algorithm's pipeline
-  // fills: n-2 for a chain, where one edge after the other starts; 0 where all
-  // edges work from the start.
+  // How many edges more one chunk must pass while the algorithm's pipeline
+  // fills: n-2 for a chain, all but its slowest edge, as one edge after the
+  // other starts; 0 where all edges work from the start.
   std::uint32_t fill_chunks = 0;
   std::vector<EdgeLoad> edges;
 };
 
-// What the fill adds to the volume of a flow whose data moves in chunks of
-// `chunk` bytes. REQUIRES: chunk > 0
+// The bytes of the fill of a flow whose data moves in chunks of `chunk` bytes,
+// over all the edges that it passes. REQUIRES: chunk > 0
 constexpr Bytes FillBytes(const CoupledFlow& flow, Bytes chunk) {
   CHECK(chunk.count() > 0);
   return std::int64_t{flow.fill_chunks} * (flow.size < chunk ? flow.size : chunk);
@@ -92,6 +92,7 @@ struct Transfer {
   std::vector<std::uint32_t> after;  // indices of earlier transfers
   std::uint32_t piece = 0;           // the piece of the data that it carries, counted over the expansion
   bool reduces = false;              // the receiver adds it to its own copy, instead of taking its place
+  std::uint32_t channel = 0;         // channels do not wait for each other, also where they share an edge
 };
 
 // The same collective, transfer by transfer, cut into chunks of `chunk` bytes

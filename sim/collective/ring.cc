@@ -35,8 +35,6 @@ std::uint32_t CrossingsOf(const Ring& chain, const Communicator& group) {
 }
 
 // One flow a channel; channels that get no byte of a tiny message do not run.
-// The fill is taken at the rate of the slowest edge: too long where some edges
-// are faster, exact where all are alike.
 CollectivePlan PlanBroadcast(const CollectiveRequest& request) {
   const RingOrder order = OrderRings(request.group);
   const auto channels = static_cast<std::uint32_t>(order.rings.size());
@@ -76,8 +74,8 @@ Move MoveAt(CollectiveKind kind, std::uint32_t n, std::uint32_t at, std::uint32_
 
 // Appends what one channel sends of `size` bytes: loops of n parts of one chunk
 // each; the last loop has smaller parts.
-void ExpandChannel(CollectiveKind kind, const Ring& ring, Bytes size, Bytes chunk, std::uint32_t& next_piece,
-                   std::vector<Transfer>& transfers) {
+void ExpandChannel(CollectiveKind kind, const Ring& ring, Bytes size, Bytes chunk, std::uint32_t channel,
+                   std::uint32_t& next_piece, std::vector<Transfer>& transfers) {
   const auto n = static_cast<std::uint32_t>(ring.size());
   std::vector<std::optional<std::uint32_t>> last_on_edge(n);  // by the sender's position
   for (std::int64_t left = size.count(); left > 0;) {
@@ -88,7 +86,8 @@ void ExpandChannel(CollectiveKind kind, const Ring& ring, Bytes size, Bytes chun
         const Move move = MoveAt(kind, n, at, step);
         const Bytes part = PartSize(loop, n, move.part);
         if (part == Bytes(0)) continue;
-        Transfer transfer{ring[at], ring[(at + 1) % n], part, {}, next_piece + move.part, move.reduces};
+        Transfer transfer{ring[at], ring[(at + 1) % n], part, {}, next_piece + move.part, move.reduces,
+                          channel};
         if (brought[move.part]) transfer.after.push_back(*brought[move.part]);
         if (last_on_edge[at]) transfer.after.push_back(*last_on_edge[at]);
         brought[move.part] = last_on_edge[at] = static_cast<std::uint32_t>(transfers.size());
@@ -101,13 +100,13 @@ void ExpandChannel(CollectiveKind kind, const Ring& ring, Bytes size, Bytes chun
 }
 
 // Appends a chain's chunks, each passed on as soon as it is whole.
-void ExpandChain(const Ring& chain, Bytes size, Bytes chunk, std::uint32_t& next_piece,
+void ExpandChain(const Ring& chain, Bytes size, Bytes chunk, std::uint32_t channel, std::uint32_t& next_piece,
                  std::vector<Transfer>& transfers) {
   std::vector<std::optional<std::uint32_t>> last_on_edge(chain.size() - 1);
   for (std::int64_t left = size.count(); left > 0; left -= chunk.count()) {
     std::optional<std::uint32_t> brought;
     for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
-      Transfer transfer{chain[i], chain[i + 1], std::min(Bytes(left), chunk), {}, next_piece, false};
+      Transfer transfer{chain[i], chain[i + 1], std::min(Bytes(left), chunk), {}, next_piece, false, channel};
       if (brought) transfer.after.push_back(*brought);
       if (last_on_edge[i]) transfer.after.push_back(*last_on_edge[i]);
       brought = last_on_edge[i] = static_cast<std::uint32_t>(transfers.size());
@@ -154,9 +153,9 @@ std::vector<Transfer> ExpandRing(const CollectiveRequest& request, Bytes chunk) 
     const Ring& ring = order.rings[channel];
     const Bytes size = PartSize(request.size, channels, channel);
     if (request.kind == CollectiveKind::kBroadcast) {
-      ExpandChain(ChainFromRoot(ring), size, chunk, next_piece, transfers);
+      ExpandChain(ChainFromRoot(ring), size, chunk, channel, next_piece, transfers);
     } else {
-      ExpandChannel(request.kind, ring, size, chunk, next_piece, transfers);
+      ExpandChannel(request.kind, ring, size, chunk, channel, next_piece, transfers);
     }
   }
   return transfers;

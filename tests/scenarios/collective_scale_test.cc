@@ -1,0 +1,45 @@
+// A ring over 1,024 ranks takes what its closed form says, to the picosecond.
+
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/collective_testing.h"
+
+namespace scenarios {
+namespace {
+
+using sim::CollectiveKind;
+using topologies::MustBuild;
+using topologies::OneSwitch;
+using topologies::TestNode;
+using namespace sim::literals;
+
+// NCCL's ring on Hopper under Simple between nodes.
+// Source: NCCL 2.30, src/graph/tuning.cc.
+const std::vector<hardware::CollectiveTiming> kSimple = {{.protocol = hardware::Protocol::kSimple,
+                                                          .base = 8'400_ns,
+                                                          .step_inside_multi_node = 3'400_ns,
+                                                          .step_between = 14_us}};
+
+// Every step crosses the switch: 2 * 1023 of them, each 14 us and the route's
+// 4 * 400 ns (PCIe) + 2 * 500 ns (cables) + 200 ns (switch) = 2.8 us; 8.4 us once.
+//   2 * 1023 / 1024 * 2^30 B = 2^31 - 2^21 B = 2,145,386,496 B at 50 GB/s = 42,907.729920 us
+//   8.4 us + 2,046 * 16.8 us                                              = 34,381.2 us
+TEST(RingAllReduce, OfAGibibyteOverThousandAndTwentyFourRanksOnASwitchTakesItsClosedForm) {
+  const Setting setting{"switch", MustBuild(OneSwitch(), TestNode(1, 1), 1024), Devices(1024), kSimple};
+  EXPECT_EQ(PlayCoupled(setting, CollectiveKind::kAllReduce, 1_GiB, kNcclChunk).end,
+            42'907'729'920_ps + 34'381'200_ns);
+}
+
+// 128 nodes of 8 on the switch: eight rings with an eighth of the bytes each,
+// 268,173,312 B at 50 GB/s (the seven rings on an NVLink port need 350 of its
+// 450 GB/s). 2 * 127 steps cross the switch, 2 * 896 stay inside at 3.4 us.
+//   5,363.46624 us + 8.4 us + 254 * 16.8 us + 1,792 * 3.4 us
+TEST(RingAllReduce, OverNodesOfEightUsesAllTheirNics) {
+  const Setting setting{"nodes on a switch", MustBuild(OneSwitch(), TestNode(8, 8), 1024), Devices(1024),
+                        kSimple};
+  EXPECT_EQ(PlayCoupled(setting, CollectiveKind::kAllReduce, 1_GiB, kNcclChunk).end,
+            5'363'466'240_ps + 8'400_ns + 254 * 16'800_ns + 1'792 * 3'400_ns);
+}
+
+}  // namespace
+}  // namespace scenarios
