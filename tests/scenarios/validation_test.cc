@@ -66,5 +66,35 @@ TEST(Validation, TheTableInTheDocumentationIsWhatTheProgramGives) {
   }
 }
 
+// Forward and backward of one layer: what a 48th layer adds to a step, less its
+// part of the optimizer. Published, in ms: Korthikanti et al. 2022, table 4.
+TEST(Validation, OneLayerOfMegatron22BIsMetWithin5PerCent) {
+  struct Case {
+    const char *recompute, *sequence;
+    double published_ms;
+  };
+  for (const Case& c : {Case{"NONE", "false", 7.7 + 11.9},
+                        {"NONE", "true", 7.2 + 11.8},
+                        {"FULL", "false", 7.7 + 19.5},
+                        {"SELECTIVE", "false", 7.7 + 13.2},
+                        {"SELECTIVE", "true", 7.2 + 13.1}}) {
+    double ms[2] = {};
+    for (const int layers : {47, 48}) {
+      proto::Diagnostics diagnostics;
+      const auto scenario = LoadScenario("megatron_22b_8xa100_full",
+                                         {{1, "training.recompute", c.recompute},
+                                          {2, "layout.sequence", c.sequence},
+                                          {3, "model.layers", std::to_string(layers)}},
+                                         &diagnostics);
+      const Report report = scenarios::Run(scenario.value()).value().report;
+      sim::Duration optimizer;
+      for (const TimePart& part : report.breakdown)
+        optimizer += part.name == "optimizer" ? part.time : sim::Duration();
+      ms[layers - 47] = 1e3 * (report.step_time - optimizer).seconds();
+    }
+    EXPECT_NEAR((ms[1] - ms[0]) / c.published_ms, 1, 0.05) << c.recompute << " sequence " << c.sequence;
+  }
+}
+
 }  // namespace
 }  // namespace scenarios
