@@ -74,6 +74,13 @@ sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads
   return description;
 }
 
+// `rate` in 10^-3 B/s; rounded up.
+sim::Duration TimeAt(sim::Volume volume, sim::Wide rate) {
+  const sim::Wide ps = (volume.femto_bytes() + rate - 1) / rate;
+  CHECK(ps <= INT64_MAX);
+  return sim::Duration::Picoseconds(static_cast<std::int64_t>(ps));
+}
+
 // How long a flow needs when it has its links for itself.
 sim::Duration IdleTimeOfFlow(const topologies::Fabric& fabric, const sim::FlowDescription& flow) {
   sim::Wide slowest = flow.limit.milli() > 0 ? flow.limit.milli() : INT64_MAX;
@@ -81,9 +88,7 @@ sim::Duration IdleTimeOfFlow(const topologies::Fabric& fabric, const sim::FlowDe
     slowest = std::min(slowest, sim::Wide{fabric.links[use.link.pos()].capacity.milli()} *
                                     flow.weight_denominator / use.weight);
   }
-  const sim::Wide ps = (flow.volume.femto_bytes() + slowest - 1) / slowest;
-  CHECK(ps <= INT64_MAX);
-  return sim::Duration::Picoseconds(static_cast<std::int64_t>(ps));
+  return TimeAt(flow.volume, slowest);
 }
 
 // A flow's part of the protocol's own fastest rate inside one node; zero = no
@@ -157,8 +162,17 @@ sim::Communicator CommunicatorOf(const topologies::Fabric& fabric, std::span<con
 
 sim::Duration IdleTime(const topologies::Fabric& fabric, const sim::TrafficDescription& traffic) {
   sim::Duration flows;
-  for (const sim::FlowDescription& flow : traffic.flows)
+  std::map<sim::LinkId, sim::Duration> busy;  // all flows together
+  for (const sim::FlowDescription& flow : traffic.flows) {
     flows = std::max(flows, IdleTimeOfFlow(fabric, flow));
+    if (traffic.flows.size() == 1) break;
+    for (const sim::Use& use : flow.uses) {
+      const sim::Wide rate =
+          sim::Wide{fabric.links[use.link.pos()].capacity.milli()} * flow.weight_denominator / use.weight;
+      busy[use.link] += TimeAt(flow.volume, rate);
+    }
+  }
+  for (const auto& [link, time] : busy) flows = std::max(flows, time);
   return traffic.latency + flows;
 }
 

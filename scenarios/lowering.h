@@ -57,8 +57,10 @@ ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
                                sim::Bytes chunk = kNcclChunk);
 
 // How long a traffic takes when nothing else is on its links: its latency, and
-// its slowest flow at the rate of its tightest link. The closed form that
-// stands beside the simulation.
+// the bytes of all its flows on its busiest link (rings share NVLink ports), or
+// its slowest flow where that has a limit. The closed form that stands beside
+// the simulation: exact where flows are alike, as they are in all collectives
+// here up to a byte, and never more than it.
 sim::Duration IdleTime(const topologies::Fabric& fabric, const sim::TrafficDescription& traffic);
 
 }  // namespace scenarios

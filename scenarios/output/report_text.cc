@@ -51,7 +51,8 @@ std::string Heading(const Report& r) {
   layout += Format(" x data %lld, ", static_cast<long long>(r.data)) + r.schedule;
   text += Wrap(layout, "  ");
   text += Wrap(CountText(r.global_batch) + " sequences of " + CountText(r.sequence_length) +
-                   " tokens a step: " + CountText(r.micro_batches) + " micro-batches of " +
+                   " tokens a step: " + CountText(r.micro_batches) +
+                   (r.micro_batches == 1 ? " micro-batch of " : " micro-batches of ") +
                    CountText(r.micro_batch) + " a data rank",
                "  ");
   return text;

@@ -15,6 +15,11 @@
 //
 // Latency is that of one step, since the rounds do not wait for each other.
 //
+// One coupled flow stops for the slowest of all ports, while in the expansion no
+// pair waits for another. Where the slowest port is always the same, both end
+// together. Where background traffic moves it from port to port, the coupled flow
+// ends later, whatever the size; a flow for each sender would only halve that.
+//
 // Leaves out: uneven parts, and groups so large that NCCL queues rounds. The
 // edges are n(n-1): fine for some hundred members; above, edges that load the
 // same ports should be added up by class of member.

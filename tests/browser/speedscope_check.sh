@@ -1,12 +1,13 @@
 #!/bin/sh
 # Opens a trace in speedscope in headless Chromium.
 #
-#   speedscope_check.sh FOLDER WORK TRACE_MAKER
+#   speedscope_check.sh FOLDER WORK ORRERY
 #
-# FOLDER holds this test, WORK is where packages and pictures go, TRACE_MAKER
-# writes the trace to the path it is given. Exit 77: a program is missing here.
+# FOLDER holds this test, WORK is where packages and pictures go, ORRERY is the
+# program: it traces two short steps of a pipeline of four stages, one rank of
+# each. Exit 77: a program is missing here.
 set -eu
-folder=$1 work=$2 trace_maker=$3
+folder=$1 work=$2 orrery=$3
 chromium=${CHROMIUM:-/usr/bin/chromium}
 
 for program in node npm "$chromium"; do
@@ -24,6 +25,7 @@ if ! cmp -s "$work/package-lock.json" "$work/installed-lock.json"; then
 fi
 
 for trace in trace.json trace.json.gz; do
-  "$trace_maker" "$work/$trace"
+  "$orrery" run llama_70b_64xh800_a --set steps=2 --set batch.global=12 --set batch.accumulation=6 \
+    --trace "$work/$trace" --trace-ranks 0,16,32,48 >/dev/null 2>&1
   CHROMIUM=$chromium node "$work/speedscope_check.mjs" "$work/$trace" "$work/$trace.png"
 done

@@ -41,5 +41,20 @@ TEST(RingAllReduce, OverNodesOfEightUsesAllTheirNics) {
             5'363'466'240_ps + 8'400_ns + 254 * 16'800_ns + 1'792 * 3'400_ns);
 }
 
+// The closed form beside the simulation counts all rings on an NVLink port: of
+// 200 GB/s, as on H800, eight rings have 25 GB/s each, not their NICs' 50. (A
+// GPU sends on seven rings inside, and on one to the rail of the next GPU, by
+// NVLink as well.) 32 ranks: 2 * 31/32 * 2^30 / 8 B = 260,046,848 B a ring.
+TEST(IdleTime, CountsAllRingsOnAPort) {
+  sim::NodeShape node = TestNode(8, 8);
+  node.nvlink = 200_GB_per_s;
+  const Setting setting =
+      WithoutLatency({"rails", MustBuild(topologies::SmallRails(), node, 32), Devices(32)});
+  const sim::TrafficDescription traffic =
+      LowerCollective(setting.fabric, setting.timing, CollectiveKind::kAllReduce, 1_GiB, setting.devices);
+  EXPECT_EQ(IdleTime(setting.fabric, traffic), 10'401'873'920_ps);
+  EXPECT_EQ(PlayCoupled(setting, CollectiveKind::kAllReduce, 1_GiB, kNcclChunk).end, 10'401'873'920_ps);
+}
+
 }  // namespace
 }  // namespace scenarios
