@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "models/catalogue.h"
 #include "proto/model.pb.h"
@@ -24,7 +25,8 @@ std::string Grouped(std::int64_t n) {
 // is wrong reads as 0, so that later checks can tell.
 class Checker {
  public:
-  Checker(proto::Field root, proto::Diagnostics* diagnostics) : root_(root), diagnostics_(diagnostics) {}
+  Checker(proto::Field root, proto::Diagnostics* diagnostics)
+      : root_(std::move(root)), diagnostics_(diagnostics) {}
 
   std::int64_t Required(const char* name, bool has, std::int64_t value, std::int64_t low, std::int64_t high) {
     if (!has) {

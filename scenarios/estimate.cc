@@ -54,9 +54,10 @@ std::string Engineering(double value) {
 }  // namespace
 
 Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stages) {
-  const double ranks_of_stage = static_cast<double>(scenario.layout.ranks() / scenario.layout.pipeline);
+  const std::int64_t ranks_of_stage = scenario.layout.ranks() / scenario.layout.pipeline;
   Estimate estimate;
-  for (const StagePlan& plan : stages) estimate.tasks += ranks_of_stage * TasksOf(scenario, plan);
+  for (const StagePlan& plan : stages)
+    estimate.tasks += static_cast<double>(ranks_of_stage) * TasksOf(scenario, plan);
   estimate.tasks *= static_cast<double>(scenario.steps);
   estimate.memory_bytes = estimate.tasks * kBytesPerTask;
   return estimate;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "proto/text_reader.h"
 #include "scenarios/scenario.h"
@@ -29,7 +30,7 @@ namespace scenarios {
 // One message with the places of its fields.
 class Block {
  public:
-  Block(proto::Field at, proto::Diagnostics* diagnostics) : at_(at), diagnostics_(diagnostics) {}
+  Block(proto::Field at, proto::Diagnostics* diagnostics) : at_(std::move(at)), diagnostics_(diagnostics) {}
 
   Block Of(const char* name) const { return Block(at_.At(name), diagnostics_); }
   std::string PlaceOf(const char* name, int index = -1) const { return at_.At(name, index).place(); }

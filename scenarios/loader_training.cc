@@ -1,6 +1,7 @@
 // How the job trains, how it is run, and what it is compared with.
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "proto/scenario.pb.h"
@@ -109,7 +110,7 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
   }
   const double bucket_mb =
       block.Optional("bucket_mb", in.has_bucket_mb(), in.bucket_mb(), kLeastBucket, kMostBucket, 0.0);
-  training.bucket = in.has_bucket_mb() ? sim::Bytes(static_cast<std::int64_t>(bucket_mb * kBytesPerMb + 0.5))
+  training.bucket = in.has_bucket_mb() ? sim::Bytes(std::llround(bucket_mb * kBytesPerMb))
                                        : UsualBucket(training, scenario->layout.data);
   training.recompute = RecomputeOf(in.recompute());
   training.attention = AttentionOf(in.attention());

@@ -5,6 +5,7 @@
 #ifndef SIM_BASE_UNITS_H_
 #define SIM_BASE_UNITS_H_
 
+#include <cmath>
 #include <compare>
 #include <cstdint>
 
@@ -46,7 +47,7 @@ class Duration {
 
 inline Duration Duration::FromSeconds(double seconds) {
   CHECK(seconds >= 0 && seconds < 9e6);  // also catches NaN
-  return Duration(static_cast<std::int64_t>(seconds * 1e12 + 0.5));
+  return Duration(std::llround(seconds * 1e12));
 }
 
 // An instant: the Duration since the simulation started. Instants do not add.

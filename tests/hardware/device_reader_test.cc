@@ -79,18 +79,18 @@ TEST(Catalogue, HasThePeaksOfTheDataSheets) {
   const Device h100 = ReadOrFail("h100_sxm");
   EXPECT_EQ(PeakFlopsPerSecond(h100, sim::NumberFormat::kBf16), 989.4e12);
   EXPECT_EQ(PeakFlopsPerSecond(h100, sim::NumberFormat::kFp8), 1978.9e12);
-  EXPECT_EQ(h100.nvlink.wire, sim::ByteRate::GigabytesPerSecond(900 / 2));
+  EXPECT_EQ(h100.nvlink.wire, sim::ByteRate::GigabytesPerSecond(900.0 / 2));
   EXPECT_EQ(h100.memory_rate, sim::ByteRate::GigabytesPerSecond(3350));
   EXPECT_EQ(h100.memory, sim::Bytes(std::int64_t{80} << 30));
   EXPECT_LT(h100.usable_memory, h100.memory);
   EXPECT_EQ(h100.node.devices, 8);
   EXPECT_EQ(h100.node.nics, 8);
-  EXPECT_EQ(h100.nic.wire, sim::ByteRate::GigabytesPerSecond(400 / 8));
+  EXPECT_EQ(h100.nic.wire, sim::ByteRate::GigabytesPerSecond(400.0 / 8));
   EXPECT_EQ(h100.node.nic, sim::ByteRate::GigabytesPerSecond(48));  // what rings achieve
   EXPECT_EQ(PeakFlopsPerSecond(ReadOrFail("a100_80_sxm"), sim::NumberFormat::kBf16), 312e12);
   EXPECT_EQ(PeakFlopsPerSecond(ReadOrFail("h20"), sim::NumberFormat::kBf16), 148e12);
   EXPECT_EQ(PeakFlopsPerSecond(ReadOrFail("b200_sxm"), sim::NumberFormat::kBf16), 2250e12);
-  EXPECT_EQ(ReadOrFail("h800_sxm").nvlink.wire, sim::ByteRate::GigabytesPerSecond(400 / 2));
+  EXPECT_EQ(ReadOrFail("h800_sxm").nvlink.wire, sim::ByteRate::GigabytesPerSecond(400.0 / 2));
 }
 
 // NCCL 2.30, src/graph/tuning.cc.

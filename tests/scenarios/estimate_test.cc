@@ -38,7 +38,7 @@ TEST(Estimate, AJobTooLargeToSimulateIsRefusedWithItsFigures) {  // HB-230
                                                          {3, "layout.pipeline", "4"},
                                                          {4, "batch.global", "1600000"},
                                                          {5, "topology", "single_switch_ndr"},
-                                   {6, "layout.data", "3125"}});
+                                                         {6, "layout.data", "3125"}});
   EXPECT_EQ(scenario.batch.micro_batches, 512);
   const auto run = scenarios::Run(scenario);
   ASSERT_FALSE(run.ok());

@@ -1,12 +1,10 @@
-// What every file of the repository keeps to. One function a rule, and a table
-// of them: to add a rule, add a function, a line, and a snippet that breaks it
-// to rules_test.cc.
+// What every file of the repository keeps to, a function a rule. To add one,
+// add a function, a test of the repository to tidy_test.cc, and a snippet that
+// breaks it to rules_test.cc.
 
 #ifndef TESTS_TIDY_RULES_H_
 #define TESTS_TIDY_RULES_H_
 
-#include <iosfwd>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -48,13 +46,6 @@ Complaints EmptyTests(const Sources& sources);
 // run: libm's transcendental functions, variables that outlive a call, clocks
 // and random numbers of others. Not for tests; tools may look at a clock.
 Complaints Determinism(const Sources& sources);
-
-struct Rule {
-  const char* name;
-  Complaints (*check)(const Sources&);
-};
-std::span<const Rule> Rules();
-void PrintTo(const Rule& rule, std::ostream* out);  // its name, for gtest
 
 }  // namespace tidy
 

@@ -112,28 +112,11 @@ Complaints Size(const Sources& sources) {
 
 Complaints Marks(const Sources& sources) {
   // In two halves, so that this file keeps the rule.
-  const std::string unfinished[] = {
-      "TO"
-      "DO",
-      "FIX"
-      "ME",
-      "XX"
-      "X",
-      "HA"
-      "CK"};
-  const std::string places[] = {
-      "/wo"
-      "rk/",
-      "/ho"
-      "me/",
-      "/ro"
-      "ot/",
-      "/Us"
-      "ers/",
-      "/tm"
-      "p/",
-      "C:"
-      "\\"};
+  const auto joined = [](const char* a, const char* b) { return std::string(a) + b; };
+  const std::string unfinished[] = {joined("TO", "DO"), joined("FIX", "ME"), joined("XX", "X"),
+                                    joined("HA", "CK")};
+  const std::string places[] = {joined("/wo", "rk/"),  joined("/ho", "me/"), joined("/ro", "ot/"),
+                                joined("/Us", "ers/"), joined("/tm", "p/"),  joined("C:", "\\")};
   Complaints complaints;
   for (const Source& source : sources) {
     EachLine(source.text, [&](std::size_t i, const std::string& line) {

@@ -10,7 +10,7 @@
 namespace sim {
 namespace {
 
-Intervals Ms(std::vector<std::pair<int, int>> list) {
+Intervals Ms(const std::vector<std::pair<int, int>>& list) {
   std::vector<Interval> set;
   for (const auto& [from, to] : list)
     set.push_back({Time::Start() + Duration::Milliseconds(from), Time::Start() + Duration::Milliseconds(to)});
