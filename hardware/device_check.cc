@@ -76,11 +76,11 @@ constexpr Range kRanges[] = {
     {"Collective.wire_denominator", 1, true, 65'536},
     {"Collective.limit_inside_gb_per_s", 0, false, 1e6},
     {"Pipe.bandwidth_gb_per_s_each_way", 0, false, 1e6},
-    {"Pipe.achieved_gb_per_s_each_way", 0, false, 1e6},
+    {"Pipe.efficiency", 0, false, 1},
     {"Pipe.latency_ns", 0, true, 1e9},
     {"HostMemory.capacity_gib", 0, false, 1e6},
     {"HostMemory.bandwidth_gb_per_s", 0, false, 1e6},
-    {"HostMemory.achieved_gb_per_s", 0, false, 1e6},
+    {"HostMemory.efficiency", 0, false, 1},
     {"Disk.read_gb_per_s", 0, false, 1e6},
     {"Disk.write_gb_per_s", 0, false, 1e6},
     {"Launch.kernel_us", 0, true, 1e5},
@@ -242,6 +242,24 @@ void CheckFormats(const Hardware& message, const proto::Field& root, proto::Diag
   }
 }
 
+// A peak below what the kernels reach would make a utilization above 1.
+void CheckPeaks(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
+  for (int i = 0; i < message.peaks_size(); ++i) {
+    for (const Hardware::Gemm& gemm : message.gemm()) {
+      const auto& formats = gemm.formats();
+      if (!gemm.has_tiles() ||
+          std::find(formats.begin(), formats.end(), message.peaks(i).format()) == formats.end()) {
+        continue;
+      }
+      const double reached = gemm.tiles().peak_tflops() * gemm.tiles().efficiency();
+      if (message.peaks(i).tflops() >= reached) continue;
+      diagnostics->Error(root.At("peaks", i).At("tflops").place(),
+                         Number(message.peaks(i).tflops()) + " is below the " + Number(reached) +
+                             " that its gemm model reaches; change gemm.tiles.peak_tflops too");
+    }
+  }
+}
+
 void CheckProtocols(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
   std::set<int> seen;
   for (int i = 0; i < message.collectives_size(); ++i) {
@@ -274,20 +292,9 @@ void CheckAttention(const Hardware& message, const proto::Field& root, proto::Di
 }
 
 void CheckNode(const Hardware::Node& node, const proto::Field& place, proto::Diagnostics* diagnostics) {
-  const auto check_pipe = [&](const Hardware::Pipe& pipe, const char* name) {
-    CheckAtMost(pipe.achieved_gb_per_s_each_way(), pipe.bandwidth_gb_per_s_each_way(),
-                "achieved_gb_per_s_each_way", "bandwidth_gb_per_s_each_way", place.At(name), diagnostics);
-  };
-  if (node.has_nvlink()) check_pipe(node.nvlink(), "nvlink");
-  if (node.has_pcie()) check_pipe(node.pcie(), "pcie");
-  if (node.has_nic()) check_pipe(node.nic(), "nic");
   if (node.nics() > 0 && !node.has_nic()) {
     diagnostics->Error(place.At("nic").place(),
                        "missing; wanted because nics is " + std::to_string(node.nics()));
-  }
-  if (node.has_host_memory()) {
-    CheckAtMost(node.host_memory().achieved_gb_per_s(), node.host_memory().bandwidth_gb_per_s(),
-                "achieved_gb_per_s", "bandwidth_gb_per_s", place.At("host_memory"), diagnostics);
   }
 }
 
@@ -297,6 +304,7 @@ bool CheckDevice(const Hardware& message, const proto::Field& root, proto::Diagn
   const std::size_t before = diagnostics->errors().size();
   FieldChecker(diagnostics).Check(message, root);
   CheckFormats(message, root, diagnostics);
+  CheckPeaks(message, root, diagnostics);
   CheckProtocols(message, root, diagnostics);
   CheckAttention(message, root, diagnostics);
   if (message.has_memory()) {

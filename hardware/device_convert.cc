@@ -142,15 +142,17 @@ void ConvertCollectives(const Hardware& message, Device* device) {
 }
 
 LinkRate ConvertPipe(const Hardware::Pipe& pipe) {
-  return {.wire = Gb(pipe.bandwidth_gb_per_s_each_way()), .achieved = Gb(pipe.achieved_gb_per_s_each_way())};
+  const double wire = pipe.bandwidth_gb_per_s_each_way();
+  return {.wire = Gb(wire), .achieved = Gb(wire * pipe.efficiency())};
 }
 
 void ConvertNode(const Hardware::Node& node, Device* device) {
   device->nvlink = ConvertPipe(node.nvlink());  // zero rates when there is none
   device->pcie = ConvertPipe(node.pcie());
   device->nic = ConvertPipe(node.nic());
-  device->host_memory = {.wire = Gb(node.host_memory().bandwidth_gb_per_s()),
-                         .achieved = Gb(node.host_memory().achieved_gb_per_s())};
+  device->host_memory = {
+      .wire = Gb(node.host_memory().bandwidth_gb_per_s()),
+      .achieved = Gb(node.host_memory().bandwidth_gb_per_s() * node.host_memory().efficiency())};
   device->node = {.name = node.name(),
                   .devices = node.devices(),
                   .nvlink = device->nvlink.achieved,

@@ -80,6 +80,7 @@ ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& 
         std::max(form.gradient_bytes_per_rank, (zero1 ? 1 : 2) * RingPart(gradients, n));
     if (zero1)
       form.parameter_bytes_per_rank = std::max(form.parameter_bytes_per_rank, RingPart(parameters, n));
+    form.embedding_bytes_per_rank = std::max(form.embedding_bytes_per_rank, Count(plan.tied_gradient));
     form.tensor_bytes_per_rank = std::max(form.tensor_bytes_per_rank, TensorBytes(scenario, plan));
     form.pipeline_bytes_per_rank = std::max(form.pipeline_bytes_per_rank,
                                             PipelineBytes(scenario, plan, static_cast<std::int64_t>(stage)));

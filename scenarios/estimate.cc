@@ -40,9 +40,10 @@ double TasksOf(const Scenario& scenario, const StagePlan& plan) {
     }
     if (scenario.layout.pipeline > 1) tasks += 4;  // a send and a receive each way
   }
+  double reductions = 0;
+  for (const Bucket& bucket : plan.buckets) reductions += static_cast<double>(bucket.parts);
   constexpr double kPerStep = 6;  // norms, tied embedding, clip, optimizer, end
-  return tasks * static_cast<double>(scenario.batch.micro_batches) +
-         2 * static_cast<double>(plan.buckets.size()) + kPerStep;
+  return tasks * static_cast<double>(scenario.batch.micro_batches) + 2 * reductions + kPerStep;
 }
 
 std::string Engineering(double value) {

@@ -94,6 +94,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
 
   Scenario scenario;
   scenario.file = file;
+  for (const proto::Override& o : overrides) scenario.overrides.push_back(o.path + "=" + o.value);
   scenario.name = in.name();
   scenario.description = in.description();
   if (in.name().empty()) top.Missing("name", "give a name in lower_snake_case");

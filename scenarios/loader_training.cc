@@ -71,9 +71,16 @@ void CheckFormats(const Block& block, bool has_device, const Training& training,
   }
   const sim::NumberFormat gradient = training.gradient_format;
   if (gradient != sim::NumberFormat::kFp32 && gradient != training.format) {
+    const bool wide = training.format == sim::NumberFormat::kFp32;
     block.Error("gradient_type", std::string(hardware::ToText(gradient)) + " gradients of " +
-                                     hardware::ToText(training.format) + " weights; FP32 or " +
-                                     hardware::ToText(training.format) + " is wanted");
+                                     hardware::ToText(training.format) + " weights; FP32" +
+                                     (wide ? "" : std::string(" or ") + hardware::ToText(training.format)) +
+                                     " is wanted");
+  }
+  if (training.attention != sim::AttentionKind::kUnfused && sim::ByteWidth(training.format) > 2) {
+    block.Error("attention", std::string(hardware::ToText(training.attention)) + " has no " +
+                                 hardware::ToText(training.format) +
+                                 " kernels; UNFUSED, or format BF16 or FP16");
   }
   if (!has_device) return;
   if (!hardware::SupportsFormat(device, training.format)) {
@@ -165,6 +172,25 @@ void WarnUnwise(const Block& top, Scenario* scenario) {
             " reaches beyond one NVLink domain; its all-reduce of every layer crosses the network",
         scenario);
     break;
+  }
+  if (scenario->training.recompute == Recompute::kSelective &&
+      scenario->training.attention != sim::AttentionKind::kUnfused) {
+    top.Of("training")
+        .Warn("recompute", "training.recompute",
+              "SELECTIVE runs the attention core again, which fused attention does already in "
+              "its backward: it costs time and frees almost nothing",
+              scenario);
+  }
+  std::int64_t widest = 0;
+  for (const hardware::AttentionModel& fused : scenario->device.attention) {
+    if (fused.implementation == scenario->training.attention) widest = std::max(widest, fused.head_dim);
+  }
+  if (widest > 0 && model.head_dim > widest) {
+    top.Of("training")
+        .Warn("attention", "training.attention",
+              "heads of " + text(model.head_dim) + " run at the rate of heads of " + text(widest) +
+                  ", the widest that the device has figures for",
+              scenario);
   }
   if (layout.pipeline > 1 && scenario->batch.micro_batches < layout.pipeline) {
     top.Of("layout").Warn("pipeline", "layout.pipeline",

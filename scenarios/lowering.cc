@@ -29,7 +29,7 @@ std::vector<WeightedLink> SumByLink(std::vector<WeightedLink> uses) {
 struct LinkLoads {
   std::vector<WeightedLink> uses;
   std::uint64_t denominator = 1;
-  sim::Duration latency_between;  // longest route between domains
+  sim::Duration latency_inside, latency_between;  // longest routes inside a domain and between two
 };
 
 LinkLoads LoadsOf(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices,
@@ -41,9 +41,9 @@ LinkLoads LoadsOf(const topologies::Fabric& fabric, std::span<const std::uint32_
     const std::uint32_t from = devices[edge.from], to = devices[edge.to];
     routes.push_back(fabric.router->Between(from, to));
     loads.denominator = std::lcm(loads.denominator, std::uint64_t{routes.back().denominator});
-    if (fabric.domain[from] != fabric.domain[to]) {
-      loads.latency_between = std::max(loads.latency_between, routes.back().latency);
-    }
+    sim::Duration& latency =
+        fabric.domain[from] == fabric.domain[to] ? loads.latency_inside : loads.latency_between;
+    latency = std::max(latency, routes.back().latency);
   }
   std::vector<WeightedLink> uses;
   for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -132,15 +132,17 @@ sim::Duration FillTime(const topologies::Fabric& fabric, const Plan& plan,
 sim::TrafficDescription WithProtocol(const topologies::Fabric& fabric, const Plan& lowered,
                                      const hardware::CollectiveTiming& protocol, sim::Bytes chunk) {
   const sim::CollectivePlan& plan = lowered.collective;
-  sim::Duration between;
-  for (const LinkLoads& load : lowered.loads) between = std::max(between, load.latency_between);
+  sim::Duration inside, between;
+  for (const LinkLoads& load : lowered.loads) {
+    inside = std::max(inside, load.latency_inside);
+    between = std::max(between, load.latency_between);
+  }
   sim::TrafficDescription traffic;
   const bool one_node = plan.steps_between == 0;
-  traffic.latency =
-      protocol.base +
-      std::int64_t{plan.steps_inside} * (one_node ? protocol.step_inside : protocol.step_inside_multi_node) +
-      std::int64_t{plan.steps_between} * (protocol.step_between + between) +
-      FillTime(fabric, lowered, protocol, chunk);
+  const sim::Duration step_inside = one_node ? protocol.step_inside : protocol.step_inside_multi_node;
+  traffic.latency = protocol.base + std::int64_t{plan.steps_inside} * (step_inside + inside) +
+                    std::int64_t{plan.steps_between} * (protocol.step_between + between) +
+                    FillTime(fabric, lowered, protocol, chunk);
   for (std::size_t i = 0; i < plan.flows.size(); ++i) {
     const sim::CoupledFlow& flow = plan.flows[i];
     traffic.flows.push_back(FlowOf(flow, lowered.loads[i], protocol, LimitOf(plan, flow, protocol)));

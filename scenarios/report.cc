@@ -145,6 +145,24 @@ void AddRates(const Scenario& scenario, Report* report) {
   }
 }
 
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Whether a figure of the device can change this scenario's result: its number
+// format, its attention, its links.
+bool DependsOn(const Scenario& scenario, const hardware::Figure& figure) {
+  const std::string& key = figure.key;
+  const std::string format = std::string(": ") + hardware::ToText(scenario.training.format);
+  const std::string attention = std::string(": ") + hardware::ToText(scenario.training.attention);
+  const bool alone = scenario.devices == 1;
+  const bool one_node = scenario.devices <= scenario.device.node.devices;
+  if (key.starts_with("peaks") || key.starts_with("gemm")) return Has(figure.value + " ", format + " ");
+  if (key.starts_with("attention")) return Has(figure.value + " ", attention + " ");
+  if (key == "node.disk" || key == "node.launch" || key == "node.host_memory") return false;
+  if (key.starts_with("collectives") || key == "node.nvlink" || key == "interference") return !alone;
+  if (key == "node.nic" || key == "node.pcie") return !one_node;
+  return true;
+}
+
 Report Describe(const Scenario& scenario) {
   Report report;
   report.scenario = scenario.name;
@@ -168,8 +186,10 @@ Report Describe(const Scenario& scenario) {
   report.steps = scenario.steps;
   report.memory_per_device = scenario.device.usable_memory;
   report.warnings = scenario.warnings;
+  report.overrides = scenario.overrides;
   for (const hardware::Figure& figure : scenario.device.figures) {
-    report.figures.push_back({figure.key, figure.value, hardware::ToText(figure.basis), figure.source});
+    report.figures.push_back({figure.key, figure.value, hardware::ToText(figure.basis), figure.source,
+                              DependsOn(scenario, figure)});
   }
   if (scenario.published.has_value()) {
     report.published_step_time_s = scenario.published->step_time_s;
@@ -190,7 +210,12 @@ Report MakeReport(const Scenario& scenario, const StepProgram& steps, const sim:
   report.steady = times.steady;
   AddRates(scenario, &report);
   AddStages(scenario, steps, timeline, times, &report);
-  AddTiers(scenario, steps, timeline, times.period, &report);
+  // One period earlier than the last: the run ends after the last step, so what
+  // the next one would already send beside its end is missing there.
+  const sim::Duration back = times.steady ? times.step_time() : sim::Duration();
+  const sim::Interval period{sim::Time::Start() + (times.period.from.since_start() - back),
+                             sim::Time::Start() + (times.period.to.since_start() - back)};
+  AddTiers(scenario, steps, timeline, period, &report);
   report.closed_form = ClosedFormOf(scenario, steps.stages, report.step_time);
   return report;
 }

@@ -58,15 +58,18 @@ struct ClosedForm {
   double parameter_bytes_per_rank = 0;  // sent to gather parameters (ZeRO-1)
   double tensor_bytes_per_rank = 0;     // sent inside the tensor group
   double pipeline_bytes_per_rank = 0;   // sent to the next and previous stage
+  double embedding_bytes_per_rank = 0;  // sent between first and last stage for a tied table
 };
 
 // One figure of the device that the result leans on.
 struct Provenance {
   std::string key, value, basis, source;
+  bool used = false;  // this result depends on it
 };
 
 struct Report {
   std::string scenario, file, source;
+  std::vector<std::string> overrides;  // "layout.tensor=4", as they were given
   std::string model, hardware, topology;
   std::string schedule;
   std::int64_t devices = 0;

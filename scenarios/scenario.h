@@ -81,7 +81,8 @@ struct Scenario {
   std::optional<double> price_usd_per_device_hour;
   std::string price_source;
   std::optional<Published> published;
-  std::vector<std::string> warnings;  // legal but unwise, one sentence each
+  std::vector<std::string> overrides;  // "layout.tensor=4", as they were given
+  std::vector<std::string> warnings;   // legal but unwise, one sentence each
 };
 
 // What one rank executes of each layer.

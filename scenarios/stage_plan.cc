@@ -1,5 +1,6 @@
 #include "scenarios/stage_plan.h"
 
+#include <algorithm>
 #include <map>
 
 #include "models/memory.h"
@@ -110,6 +111,11 @@ void FillBuckets(const Scenario& scenario, StagePlan* plan) {
     }
   }
   if (previous != nullptr) previous->closes_bucket = true;
+  for (Bucket& bucket : plan->buckets) {
+    const std::int64_t most = std::max<std::int64_t>(1, bucket.parameters);
+    bucket.parts =
+        std::clamp<std::int64_t>(bucket.parameters * width / scenario.training.bucket.count(), 1, most);
+  }
 }
 
 // Parameters whose gradient each tensor rank computes from its part of the

@@ -42,10 +42,17 @@ struct Unit {
   bool closes_bucket = false;              // its gradients are the bucket's last
 };
 
-// Gradients that are reduced together.
+// Gradients that become ready together, and in how many reductions they go: one
+// unit may be several times the scenario's bucket.
 struct Bucket {
   std::int64_t parameters = 0;
+  std::int64_t parts = 1;  // near-equal; see PartOf
 };
+
+// The parameters of one part of a bucket; parts differ by one at most.
+constexpr std::int64_t PartOf(const Bucket& bucket, std::int64_t part) {
+  return bucket.parameters * (part + 1) / bucket.parts - bucket.parameters * part / bucket.parts;
+}
 
 struct StagePlan {
   std::vector<BlockPlan> blocks;          // distinct ones

@@ -74,8 +74,9 @@ class RankBuilder {
   void UnitBackward(const Unit& unit, std::int64_t micro_batch);
   void BlockForward(const BlockPlan& block, const sim::Label& label, TaskClass task_class);
   void BlockBackward(const BlockPlan& block, const sim::Label& label);
-  void GatherParameters(std::int64_t step);
-  void ReduceBucket(std::uint32_t bucket);
+  void GatherParameters();
+  sim::TaskId GatherBucket(const Bucket& bucket);
+  void ReduceBucket(const Bucket& bucket);
   void FinishStep(std::int64_t step);
 
   bool zero1() const { return job_.scenario.training.optimizer_sharding == OptimizerSharding::kZero1; }
@@ -125,7 +126,7 @@ void RankBuilder::Build() {
 
 void RankBuilder::Step(std::int64_t step) {
   step_ = step;
-  if (step > 0) GatherParameters(step);
+  if (step > 0) GatherParameters();
   std::vector<std::int64_t> left(plan_.chunks.size(), job_.scenario.batch.micro_batches);
   for (const sim::PipelineStep& at : (*job_.orders)[static_cast<std::size_t>(stage_)]) {
     if (at.kind == sim::PipelineStep::Kind::kForward) {
@@ -156,7 +157,7 @@ void RankBuilder::Backward(const sim::PipelineStep& at, bool last_of_chunk) {
     const bool full = job_.scenario.training.recompute == Recompute::kFull;
     if (full && unit->kind == Unit::Kind::kLayer) UnitForward(*unit, at.microbatch, TaskClass::kRecompute);
     UnitBackward(*unit, at.microbatch);
-    if (last_of_chunk && overlap && unit->closes_bucket) ReduceBucket(unit->bucket);
+    if (last_of_chunk && overlap && unit->closes_bucket) ReduceBucket(plan_.buckets[unit->bucket]);
   }
   Send(at, /*forward=*/false);
 }
@@ -250,28 +251,37 @@ sim::TaskId RankBuilder::Data(const Membership& group, CollectiveKind kind, sim:
 
 // ZeRO-1: each rank has updated its share and gathers the others', bucket by
 // bucket in the order the forward needs them (the reverse of the backward's).
-void RankBuilder::GatherParameters(std::int64_t) {
+void RankBuilder::GatherParameters() {
   const Training& training = job_.scenario.training;
   if (!zero1() || !training.overlap_parameter_gather) return;
-  for (std::size_t i = plan_.buckets.size(); i-- > 0;) {
-    const sim::Bytes size(plan_.buckets[i].parameters * sim::ByteWidth(training.format));
-    parameters_ready_[i] =
-        Data(data_, CollectiveKind::kAllGather, size, TaskClass::kData, job_.names.parameters);
-  }
+  for (std::size_t i = plan_.buckets.size(); i-- > 0;) parameters_ready_[i] = GatherBucket(plan_.buckets[i]);
 }
 
-void RankBuilder::ReduceBucket(std::uint32_t bucket) {
-  const sim::Bytes size(plan_.buckets[bucket].parameters *
-                        sim::ByteWidth(job_.scenario.training.gradient_format));
+// The data stream keeps the order of the parts, so the last one ends last.
+sim::TaskId RankBuilder::GatherBucket(const Bucket& bucket) {
+  const std::int64_t width = sim::ByteWidth(job_.scenario.training.format);
+  sim::TaskId last;
+  for (std::int64_t part = 0; part < bucket.parts; ++part) {
+    last = Data(data_, CollectiveKind::kAllGather, sim::Bytes(PartOf(bucket, part) * width), TaskClass::kData,
+                job_.names.parameters);
+  }
+  return last;
+}
+
+void RankBuilder::ReduceBucket(const Bucket& bucket) {
+  const std::int64_t width = sim::ByteWidth(job_.scenario.training.gradient_format);
   const CollectiveKind kind = zero1() ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-  // The optimizer waits for the last one; the data stream keeps their order.
-  tape_.WaitForAtEnd(Data(data_, kind, size, TaskClass::kData, job_.names.bucket));
+  sim::TaskId last;
+  for (std::int64_t part = 0; part < bucket.parts; ++part) {
+    last = Data(data_, kind, sim::Bytes(PartOf(bucket, part) * width), TaskClass::kData, job_.names.bucket);
+  }
+  tape_.WaitForAtEnd(last);
 }
 
 void RankBuilder::FinishStep(std::int64_t step) {
   const Training& training = job_.scenario.training;
   if (!training.overlap_gradient_reduce) {
-    for (std::uint32_t i = 0; i < plan_.buckets.size(); ++i) ReduceBucket(i);
+    for (const Bucket& bucket : plan_.buckets) ReduceBucket(bucket);
   }
   tape_.TakeEndWaits();
   tape_.WaitFor(Tensor(CollectiveKind::kAllReduce, plan_.sequence_gradient, LabelOf(job_.names.norms, -1)));
@@ -284,11 +294,7 @@ void RankBuilder::FinishStep(std::int64_t step) {
   }
   tape_.Work(plan_.optimizer, TaskClass::kOptimizer, LabelOf(job_.names.optimizer, -1));
   if (zero1() && !training.overlap_parameter_gather) {
-    const std::int64_t width = sim::ByteWidth(training.format);
-    for (std::size_t i = plan_.buckets.size(); i-- > 0;) {
-      tape_.WaitFor(Data(data_, CollectiveKind::kAllGather, sim::Bytes(plan_.buckets[i].parameters * width),
-                         TaskClass::kData, job_.names.parameters));
-    }
+    for (std::size_t i = plan_.buckets.size(); i-- > 0;) tape_.WaitFor(GatherBucket(plan_.buckets[i]));
   }
   tape_.Mark(TaskClass::kStepEnd, LabelOf(job_.names.step, step));
 }

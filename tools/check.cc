@@ -1,6 +1,9 @@
 // orrery check: are these scenarios legal?
 
+#include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 #include "hardware/device_cost_model.h"
@@ -26,21 +29,50 @@ std::string Summary(const scenarios::Scenario& s) {
 
 // What is known without simulating: memory, the planner's figures, and what a
 // simulation would take.
-std::string ClosedForms(const scenarios::Scenario& s) {
+struct Foresight {
+  sim::Bytes memory, capacity;
+  scenarios::ClosedForm form;
+  scenarios::Estimate estimate;
+  bool fits() const { return memory <= capacity; }
+};
+
+Foresight ForeseeOf(const scenarios::Scenario& s) {
   const auto stages = scenarios::PlanStages(s, hardware::DeviceCostModel(s.device));
-  const scenarios::StageMemory memory = scenarios::LargestStageMemory(s, stages);
-  const scenarios::ClosedForm form = scenarios::ClosedFormOf(s, stages);
-  const scenarios::Estimate estimate = scenarios::EstimateOf(s, stages);
-  const sim::Duration peak = sim::Duration::FromSeconds(form.time_at_peak_s);
-  std::string text = "  memory " + scenarios::BytesText(memory.total) + " a device of " +
-                     scenarios::BytesText(s.device.usable_memory) +
-                     (memory.total <= s.device.usable_memory ? ": fits\n" : ": does not fit\n");
-  text += "  6PD takes " + scenarios::TimeText(peak) + " at peak; pipeline bubble " +
-          std::to_string(100 * form.bubble_share).substr(0, 4) + " %\n";
-  text += "  simulating it is about " + scenarios::CountText(static_cast<std::int64_t>(estimate.tasks)) +
-          " tasks and " + scenarios::BytesText(sim::Bytes(static_cast<std::int64_t>(estimate.memory_bytes))) +
-          "\n";
-  return text;
+  return {.memory = scenarios::LargestStageMemory(s, stages).total,
+          .capacity = s.device.usable_memory,
+          .form = scenarios::ClosedFormOf(s, stages),
+          .estimate = scenarios::EstimateOf(s, stages)};
+}
+
+std::string TextOf(const Foresight& f) {
+  const sim::Duration peak = sim::Duration::FromSeconds(f.form.time_at_peak_s);
+  char bubble[32];
+  std::snprintf(bubble, sizeof bubble, "%.1f", 100 * f.form.bubble_share);
+  return "  memory " + scenarios::BytesText(f.memory) + " a device of " + scenarios::BytesText(f.capacity) +
+         (f.fits() ? ": fits\n" : ": does not fit\n") + "  6PD takes " + scenarios::TimeText(peak) +
+         " at peak; pipeline bubble " + bubble + " %\n  simulating it is about " +
+         scenarios::CountText(std::llround(f.estimate.tasks)) + " tasks and " +
+         scenarios::BytesText(sim::Bytes(std::llround(f.estimate.memory_bytes))) + "\n";
+}
+
+nlohmann::ordered_json JsonOf(const std::string& name, const proto::Diagnostics& diagnostics,
+                              const std::optional<Foresight>& f) {
+  nlohmann::ordered_json json = {{"scenario", name},
+                                 {"legal", f.has_value()},
+                                 {"errors", diagnostics.errors()},
+                                 {"warnings", diagnostics.warnings()}};
+  const auto add = [&](const char* key, auto value) {
+    json[key] = f ? nlohmann::ordered_json(value) : nullptr;
+  };
+  add("fits", f ? f->fits() : false);
+  add("memory_bytes_per_gpu", f ? f->memory.count() : 0);
+  add("memory_capacity_bytes_per_gpu", f ? f->capacity.count() : 0);
+  add("six_pd_flops", f ? f->form.six_pd_flops : 0);
+  add("time_at_peak_s", f ? f->form.time_at_peak_s : 0);
+  add("bubble_share", f ? f->form.bubble_share : 0);
+  add("estimated_tasks", f ? f->estimate.tasks : 0);
+  add("estimated_memory_bytes", f ? f->estimate.memory_bytes : 0);
+  return json;
 }
 
 int RunCheck(const Arguments& arguments, std::ostream& out, std::ostream& err) {
@@ -52,26 +84,27 @@ int RunCheck(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   std::vector<std::string> names = arguments.positional;
   if (names.empty()) names.emplace_back(scenarios::kDefaultScenario);
   nlohmann::ordered_json document = {{"schema_version", 1}, {"scenarios", nlohmann::ordered_json::array()}};
-  bool legal = true;
+  bool legal = true, fits = true;
   for (const std::string& name : names) {
     proto::Diagnostics diagnostics;
     const auto scenario = scenarios::LoadScenario(name, overrides.value(), &diagnostics);
+    std::optional<Foresight> foresight;
+    if (scenario) foresight = ForeseeOf(*scenario);
     legal = legal && scenario.has_value();
+    fits = fits && (!foresight || foresight->fits());
     if (arguments.has("json")) {
-      document["scenarios"].push_back({{"scenario", name},
-                                       {"legal", scenario.has_value()},
-                                       {"errors", diagnostics.errors()},
-                                       {"warnings", diagnostics.warnings()}});
+      document["scenarios"].push_back(JsonOf(scenario ? scenario->name : name, diagnostics, foresight));
       continue;
     }
     Print(diagnostics, err);
-    if (scenario) out << Summary(*scenario) << '\n' << ClosedForms(*scenario);
+    if (scenario) out << Summary(*scenario) << '\n' << TextOf(*foresight);
   }
   // File names and values come from outside; what is not UTF-8 is replaced.
   if (arguments.has("json")) {
     out << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
   }
-  return legal ? kExitDone : kExitUsage;
+  if (!legal) return kExitUsage;
+  return fits ? kExitDone : kExitNo;
 }
 
 }  // namespace
@@ -80,7 +113,7 @@ Command CheckCommand() {
   constexpr std::size_t kMostScenarios = 1000;
   return {
       "check",
-      "Checks scenarios without running them; reports every mistake in one run.",
+      "Checks scenarios without running them: every mistake in one run, memory, closed forms.",
       "[SCENARIO]... [--set PATH=VALUE]... [--json]",
       kMostScenarios,
       {{"set", "PATH=VALUE", "change a field: layout.tensor=8, model.layers=40, hardware.node.nics=4", true},

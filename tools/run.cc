@@ -67,7 +67,10 @@ std::vector<scenarios::TraceCounter> CountersOf(const topologies::Fabric& fabric
 // Writes the trace and says where it is. Returns the exit status.
 int WriteTrace(const Arguments& arguments, const scenarios::Scenario& scenario,
                const scenarios::RunResult& run, std::ostream& err) {
-  scenarios::TraceOptions options{.path = arguments.value("trace"), .ranks = {}, .counters = {}};
+  scenarios::TraceOptions options{.path = arguments.value("trace"),
+                                  .ranks = {},
+                                  .counters = {},
+                                  .arguments = arguments.has("trace-args")};
   options.counters = CountersOf(scenario.fabric);
   if (arguments.has("trace-ranks")) {
     auto ranks = ParseRanks(arguments.value("trace-ranks"), scenario.layout.ranks());
@@ -89,10 +92,12 @@ int WriteTrace(const Arguments& arguments, const scenarios::Scenario& scenario,
 }
 
 int WriteReport(const std::string& path, const scenarios::Report& report, std::ostream& err) {
+  const bool text = path.ends_with(".txt");
+  if (!text && !path.ends_with(".json"))
+    return Fail("--report " + path + ": a name that ends in .json or .txt", err);
   auto file = scenarios::OutputFile::Create(path);
   if (!file.ok()) return Fail(file.error().message, err);
   scenarios::OutputFile output = std::move(file).value();
-  const bool text = path.size() > 4 && path.ends_with(".txt");
   output.Write(text ? scenarios::ReportText(report) : scenarios::ReportJson(report));
   const auto finished = output.Finish();
   return finished.ok() ? kExitDone : Fail(finished.error().message, err);
@@ -101,6 +106,9 @@ int WriteReport(const std::string& path, const scenarios::Report& report, std::o
 int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const auto overrides = OverridesOf(arguments);
   if (!overrides.ok()) return Fail(overrides.error().message, err);
+  if (arguments.has("trace-ranks") && !arguments.has("trace")) {
+    return Fail("--trace-ranks without --trace; give --trace FILE too", err);
+  }
   proto::Diagnostics diagnostics;
   const std::string name =
       arguments.positional.empty() ? std::string(scenarios::kDefaultScenario) : arguments.positional.front();
@@ -130,7 +138,7 @@ Command RunCommand() {
   return {
       "run",
       "Plays a training step and says how long it takes, why, and what it holds.",
-      "[SCENARIO] [--set PATH=VALUE]... [--trace FILE] [--json]",
+      "[SCENARIO] [--set PATH=VALUE]... [--trace FILE] [--report FILE] [--json]",
       1,
       {{"set", "PATH=VALUE", "change a field: layout.tensor=8, model.layers=40, hardware.node.nics=4", true},
        {"trace", "FILE", "write a Chrome trace (.json, or .json.gz compressed)", false},

@@ -7,17 +7,25 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// "gradient norm" -> "gradient_norm"
+std::string SnakeCase(std::string text) {
+  for (char& c : text) {
+    if (c == ' ' || c == '-') c = '_';
+  }
+  return text;
+}
+
 // Parts of a whole as a map of seconds. A picosecond is 1e-12 s, so sums of the
 // printed doubles agree with the whole to the last digit or two.
 Json Seconds(const std::vector<TimePart>& parts) {
   Json map = Json::object();
-  for (const TimePart& part : parts) map[part.name] = part.time.seconds();
+  for (const TimePart& part : parts) map[SnakeCase(part.name)] = part.time.seconds();
   return map;
 }
 
 Json ByteMap(const std::vector<BytePart>& parts) {
   Json map = Json::object();
-  for (const BytePart& part : parts) map[part.name] = part.bytes.count();
+  for (const BytePart& part : parts) map[SnakeCase(part.name)] = part.bytes.count();
   return map;
 }
 
@@ -56,7 +64,8 @@ Json ClosedFormJson(const ClosedForm& form) {
           {"gradient_bytes_per_rank", form.gradient_bytes_per_rank},
           {"parameter_bytes_per_rank", form.parameter_bytes_per_rank},
           {"tensor_bytes_per_rank", form.tensor_bytes_per_rank},
-          {"pipeline_bytes_per_rank", form.pipeline_bytes_per_rank}};
+          {"pipeline_bytes_per_rank", form.pipeline_bytes_per_rank},
+          {"embedding_bytes_per_rank", form.embedding_bytes_per_rank}};
 }
 
 Json LayoutJson(const Report& report) {
@@ -70,6 +79,7 @@ std::string ReportJson(const Report& report) {
   Json json = {{"schema_version", kReportSchemaVersion},
                {"scenario", report.scenario},
                {"file", report.file},
+               {"overrides", report.overrides},
                {"source", report.source},
                {"model", report.model},
                {"hardware", report.hardware},
@@ -100,7 +110,7 @@ std::string ReportJson(const Report& report) {
   for (const StageReport& stage : report.stages) json["stages"].push_back(StageJson(stage));
   json["links"] = Json::array();
   for (const TierReport& tier : report.tiers) json["links"].push_back(TierJson(tier));
-  json["memory_bytes_per_gpu"] = report.memory_per_device.count();
+  json["memory_capacity_bytes_per_gpu"] = report.memory_per_device.count();
   json["fits"] = report.fits;
   json["price_usd_per_gpu_hour"] = OrNull(report.price_usd_per_device_hour);
   json["price_source"] = report.price_source;
@@ -112,10 +122,14 @@ std::string ReportJson(const Report& report) {
   json["warnings"] = report.warnings;
   json["figures"] = Json::array();
   for (const Provenance& figure : report.figures) {
-    json["figures"].push_back(
-        {{"key", figure.key}, {"value", figure.value}, {"basis", figure.basis}, {"source", figure.source}});
+    json["figures"].push_back({{"key", figure.key},
+                               {"value", figure.value},
+                               {"basis", figure.basis},
+                               {"source", figure.source},
+                               {"used", figure.used}});
   }
-  return json.dump(2) + "\n";
+  // Names and sources come from files; what is not UTF-8 is replaced.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace scenarios

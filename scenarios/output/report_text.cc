@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
+#include <utility>
 
 namespace scenarios {
 namespace {
@@ -16,6 +18,12 @@ namespace {
   std::vsnprintf(line.data(), line.size(), format, arguments);
   va_end(arguments);
   return line.data();
+}
+
+// Decimal, as link rates are: "13.4 GB", "1,526 GB".
+std::string GigabytesText(double bytes) {
+  const double gb = bytes * 1e-9;
+  return gb < 100 ? Format("%.3g GB", gb) : CountText(std::llround(gb)) + " GB";
 }
 
 std::string Percent(double part) { return Format("%5.1f %%", 100 * part); }
@@ -40,7 +48,9 @@ std::string Wrap(const std::string& text, const std::string& indent) {
 }
 
 std::string Heading(const Report& r) {
-  std::string text = r.scenario + "\n";
+  std::string changed;
+  for (const std::string& override : r.overrides) changed += (changed.empty() ? " with " : ", ") + override;
+  std::string text = Wrap(r.scenario + changed, "");
   text += Wrap(r.model + " (" + CountText(r.parameters) + " parameters) on " + CountText(r.devices) + " x " +
                    r.hardware + ", " + r.topology,
                "  ");
@@ -69,10 +79,11 @@ std::string Headline(const Report& r) {
                  Percent(r.mfu).c_str(), r.tflops_per_device, r.peak_tflops);
   text += Format("              %s   attention counted half, as causal\n", Percent(r.mfu_causal).c_str());
   text += Format("  HFU         %s   recomputation counted\n", Percent(r.hfu).c_str());
-  text += Format("  tokens      %s a second\n", CountText(static_cast<std::int64_t>(r.tokens_per_s)).c_str());
+  text += Format("  tokens      %s a second\n", CountText(std::llround(r.tokens_per_s)).c_str());
   if (r.cost_usd_per_step.has_value()) {
-    text += Format("  cost        $%.4g a step, $%.4g a trillion tokens at $%.4g a device-hour\n",
-                   *r.cost_usd_per_step, *r.cost_usd_per_trillion_tokens, *r.price_usd_per_device_hour);
+    text += Format("  cost        $%.4g a step, $%s a trillion tokens at $%.4g a device-hour\n",
+                   *r.cost_usd_per_step, CountText(std::llround(*r.cost_usd_per_trillion_tokens)).c_str(),
+                   *r.price_usd_per_device_hour);
   }
   return text;
 }
@@ -125,6 +136,7 @@ std::string TierTable(const Report& r) {
   std::string text =
       Format("\nLinks\n  %-12s %8s %8s %8s   %s\n", "tier", "links", "mean", "busiest", "which");
   for (const TierReport& t : r.tiers) {
+    if (t.busiest_link.empty()) continue;  // carried nothing
     text += Format("  %-12s %8s %s %s   %s\n", t.name.c_str(), CountText(t.links).c_str(),
                    Percent(t.mean_utilisation).c_str(), Percent(t.max_utilisation).c_str(),
                    t.busiest_link.c_str());
@@ -139,10 +151,16 @@ std::string ClosedFormText(const Report& r) {
                  form.six_pd_flops, TimeText(sim::Duration::FromSeconds(form.time_at_peak_s)).c_str(),
                  Percent(form.six_pd_mfu).c_str());
   text += Format("  pipeline bubble   %s   (p-1)/(v m + p-1)\n", Percent(form.bubble_share).c_str());
-  text +=
-      Format("  sent by a device   %.3g GB gradients, %.3g GB parameters, %.3g GB tensor, %.3g GB pipeline\n",
-             form.gradient_bytes_per_rank * 1e-9, form.parameter_bytes_per_rank * 1e-9,
-             form.tensor_bytes_per_rank * 1e-9, form.pipeline_bytes_per_rank * 1e-9);
+  const std::pair<const char*, double> sent[] = {{"gradients", form.gradient_bytes_per_rank},
+                                                 {"parameters", form.parameter_bytes_per_rank},
+                                                 {"tensor", form.tensor_bytes_per_rank},
+                                                 {"pipeline", form.pipeline_bytes_per_rank},
+                                                 {"tied table", form.embedding_bytes_per_rank}};
+  std::string list;
+  for (const auto& [name, bytes] : sent) {
+    if (bytes > 0) list += (list.empty() ? "" : ", ") + GigabytesText(bytes) + " " + name;
+  }
+  text += "  sent by a device   " + (list.empty() ? std::string("nothing") : list) + "\n";
   return text;
 }
 
@@ -153,10 +171,12 @@ std::string Footer(const Report& r) {
   std::array<int, 4> count{};
   constexpr std::array<const char*, 4> kBases = {"measured", "published", "derived", "assumed"};
   for (const Provenance& figure : r.figures) {
-    for (std::size_t i = 0; i < kBases.size(); ++i) count[i] += figure.basis == kBases[i] ? 1 : 0;
+    for (std::size_t i = 0; i < kBases.size(); ++i)
+      count[i] += figure.used && figure.basis == kBases[i] ? 1 : 0;
   }
-  text += Format("\nFigures of %s: %d measured, %d published, %d derived, %d assumed (--json lists them)\n",
-                 r.hardware.c_str(), count[0], count[1], count[2], count[3]);
+  text +=
+      Format("\nFigures of %s it leans on: %d measured, %d published, %d derived, %d assumed (see --json)\n",
+             r.hardware.c_str(), count[0], count[1], count[2], count[3]);
   text += Format("%s tasks, %s events, %lld steps, digest %s\n",
                  CountText(static_cast<std::int64_t>(r.tasks)).c_str(),
                  CountText(static_cast<std::int64_t>(r.events)).c_str(), static_cast<long long>(r.steps),
