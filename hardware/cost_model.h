@@ -16,6 +16,9 @@ struct KernelTimes {
   sim::Duration beside_communication;
 };
 
+// No kernel is said to take longer: what would is refused before it is simulated.
+inline constexpr sim::Duration kLongestKernel = sim::Duration::Milliseconds(100'000'000);  // 1e5 s
+
 class CostModel {
  public:
   virtual ~CostModel() = default;

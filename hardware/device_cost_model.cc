@@ -54,8 +54,9 @@ KernelTimes DeviceCostModel::TimeOf(const sim::Kernel& kernel) const {
   // Fewer SMs can only hurt: a smaller tile may fit the odd count better by
   // chance, which no library would find.
   const double beside = std::max(alone, Seconds(kernel, beside_communication_));
-  return {.alone = sim::Duration::FromSeconds(alone),
-          .beside_communication = sim::Duration::FromSeconds(beside)};
+  const double longest = kLongestKernel.seconds();
+  return {.alone = sim::Duration::FromSeconds(std::min(alone, longest)),
+          .beside_communication = sim::Duration::FromSeconds(std::min(beside, longest))};
 }
 
 double DeviceCostModel::Seconds(const sim::Kernel& kernel, const Share& share) const {

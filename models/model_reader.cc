@@ -195,6 +195,7 @@ std::optional<Model> ReadModelText(const std::string& file, std::string_view tex
   config::Model in;
   proto::Document document;
   proto::Read(file, text, overrides, &in, &document, diagnostics);
+  if (!document.complete()) return std::nullopt;
   Checker check(document.root(), diagnostics);
 
   Model out;

@@ -22,9 +22,6 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// More than this is one mistake repeated, not news.
-constexpr std::size_t kMaxErrors = 100;
-
 std::string Join(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + '.' + name;
 }
@@ -50,6 +47,7 @@ std::string Found(const Node& node) {
 
 template <class Integer>
 std::string Limits() {
+  if (sizeof(Integer) == sizeof(std::int64_t)) return "a whole number";  // the readers know the real range
   return "a whole number from " + std::to_string(std::numeric_limits<Integer>::min()) + " to " +
          std::to_string(std::numeric_limits<Integer>::max());
 }
@@ -339,7 +337,7 @@ void Fill(const Node& node, const Origin& origin, const std::string& path, Messa
   const Descriptor* type = message->GetDescriptor();
   std::map<int, Position> given;
   for (const Node& child : node.children) {
-    if (diagnostics->errors().size() >= kMaxErrors) return;
+    if (diagnostics->errors().size() >= origin.most_errors) return;
     const FieldDescriptor* field = type->FindFieldByName(child.name);
     const std::string child_path = Join(path, child.name);
     if (field == nullptr) {

@@ -41,7 +41,8 @@ struct Origin {
   std::string file;
   int set = 0;
   Notation notation = Notation::kTextproto;
-  bool bare_strings = false;  // a word or number will do for a string
+  bool bare_strings = false;           // a word or number will do for a string
+  std::size_t most_errors = SIZE_MAX;  // filling stops when the diagnostics hold so many
 
   std::string Place(Position at, const std::string& path) const;
 };

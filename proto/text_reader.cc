@@ -21,12 +21,31 @@ struct Document::State {
   Location top;
 };
 
+namespace {
+
+// One line for a terminal, whatever the input holds.
+std::string OneLine(const std::string& place, const std::string& what) {
+  constexpr std::size_t kLongest = 600;  // bytes of either part
+  std::string line;
+  for (const std::string* part : {&place, &what}) {
+    if (!line.empty()) line += ": ";
+    line += part->substr(0, kLongest);
+    if (part->size() > kLongest) line += "...";
+  }
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+  }
+  return line;
+}
+
+}  // namespace
+
 void Diagnostics::Error(const std::string& place, const std::string& what) {
-  errors_.push_back(place + ": " + what);
+  errors_.push_back(OneLine(place, what));
 }
 
 void Diagnostics::Warning(const std::string& place, const std::string& what) {
-  warnings_.push_back(place + ": " + what);
+  warnings_.push_back(OneLine(place, what));
 }
 
 Document::Document() = default;
@@ -66,7 +85,8 @@ Field Field::At(std::string_view name, int index) const {
 
 std::string Field::place() const {
   CHECK(document_ != nullptr);
-  return Origin{.file = document_->file(), .set = set_}.Place({line_, column_}, path_);
+  const std::string path = set_ > 0 ? document_->override_prefix_ + path_ : path_;
+  return Origin{.file = document_->file(), .set = set_}.Place({line_, column_}, path);
 }
 
 namespace {
@@ -120,7 +140,7 @@ std::optional<Node> OverrideValue(const Override& set, const FieldDescriptor* fi
 
 void ApplyOverride(const Override& set, Message* message, Location* location, Diagnostics* diagnostics) {
   const Origin origin{.file = "", .set = set.index, .notation = Notation::kTextproto, .bare_strings = true};
-  const std::string place = origin.Place({}, set.path);
+  const std::string place = origin.Place({}, set.prefix + set.path);
   const auto steps = SplitPath(set.path);
   if (!steps)
     return diagnostics->Error(place, "not a path; wanted names as in \"layout.tensor\" or \"list[0].name\"");
@@ -146,7 +166,8 @@ void ApplyOverride(const Override& set, Message* message, Location* location, Di
       std::string refusal;
       const std::optional<Node> value = OverrideValue(set, field, step.index, &refusal);
       if (!value) return diagnostics->Error(place, refusal);
-      return FillField(*value, origin, set.path, field, step.index, message, location, diagnostics);
+      return FillField(*value, origin, set.prefix + set.path, field, step.index, message, location,
+                       diagnostics);
     }
     if (field->message_type() == nullptr) {
       return diagnostics->Error(place,
@@ -172,6 +193,9 @@ void ApplyOverride(const Override& set, Message* message, Location* location, Di
   }
 }
 
+// More mistakes than this in one text are one mistake repeated, not news.
+constexpr std::size_t kMostErrors = 100;
+
 bool EndsWith(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && std::string_view(text).substr(text.size() - end.size()) == end;
 }
@@ -185,6 +209,10 @@ struct Reader {
     document->state_->type = type;
     return &document->state_->top;
   }
+  static void End(bool complete, const std::string& override_prefix, Document* document) {
+    document->complete_ = complete;
+    document->override_prefix_ = override_prefix;
+  }
 };
 
 bool Read(const std::string& file, std::string_view text, const std::vector<Override>& overrides,
@@ -192,8 +220,10 @@ bool Read(const std::string& file, std::string_view text, const std::vector<Over
   const std::size_t before = diagnostics->errors().size();
   message->Clear();
   Location* top = Reader::Start(file, message->GetDescriptor(), document);
-  const Origin origin{
-      .file = file, .set = 0, .notation = EndsWith(file, ".json") ? Notation::kJson : Notation::kTextproto};
+  const Origin origin{.file = file,
+                      .set = 0,
+                      .notation = EndsWith(file, ".json") ? Notation::kJson : Notation::kTextproto,
+                      .most_errors = before + kMostErrors};
   const Syntax syntax = ParseText(text, origin.notation);
   for (const SyntaxError& error : syntax.errors) diagnostics->Error(origin.Place(error.at, ""), error.what);
   if (syntax.errors.empty() && syntax.root.children.empty()) {
@@ -201,6 +231,10 @@ bool Read(const std::string& file, std::string_view text, const std::vector<Over
                        "no field is given; an empty file is not a " + message->GetDescriptor()->name());
   }
   Fill(syntax.root, origin, "", message, top, diagnostics);
+  const bool too_many = diagnostics->errors().size() >= origin.most_errors;
+  if (too_many) diagnostics->Error(file, "there are more mistakes than these; mend them first");
+  Reader::End(syntax.errors.empty() && !too_many, overrides.empty() ? "" : overrides.front().prefix,
+              document);
   if (origin.notation == Notation::kJson && diagnostics->errors().size() == before) {
     if (const auto error = RefuseJson(text)) diagnostics->Error(origin.Place(error->at, ""), error->what);
   }

@@ -21,6 +21,7 @@ namespace proto {
 class Diagnostics {
  public:
   // One line each: "file:line:column: path: what" when `place` comes from Field.
+  // Control characters become spaces, and very long lines are cut.
   void Error(const std::string& place, const std::string& what);
   void Warning(const std::string& place, const std::string& what);
 
@@ -67,6 +68,9 @@ class Document {
   Document& operator=(Document&&) noexcept;
 
   const std::string& file() const { return file_; }
+  // False when the text has a slip of syntax or too many mistakes, so that what
+  // is not there may only not have been read: then say nothing of missing fields.
+  bool complete() const { return complete_; }
   // The document's top. REQUIRES: Read() filled this document
   Field root() const;
 
@@ -74,6 +78,8 @@ class Document {
   friend class Field;
   friend struct Reader;
   std::string file_;
+  std::string override_prefix_;
+  bool complete_ = true;
   struct State;
   std::unique_ptr<State> state_;
 };
@@ -81,8 +87,9 @@ class Document {
 // One "path=value" of the command line; `index` counts from 1 in messages.
 struct Override {
   int index = 1;
-  std::string path;   // "layout.tensor", "batch.micro", "failures[1].rank"
-  std::string value;  // as in textproto; strings may go without quotes, "[1, 2]" is a whole list
+  std::string path;    // "layout.tensor", "batch.micro", "failures[1].rank"
+  std::string value;   // as in textproto; strings may go without quotes, "[1, 2]" is a whole list
+  std::string prefix;  // of the path as the user gave it, where a reader gets the rest: "model."
 };
 
 // Reads `text` (textproto, or JSON when `file` ends in ".json") into `message`,

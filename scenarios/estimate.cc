@@ -1,50 +1,125 @@
 #include "scenarios/estimate.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
+#include <vector>
+
+#include "scenarios/lowering.h"
 
 namespace scenarios {
 namespace {
 
-// Measured: 71 B a task at the peak of a run of 11 million tasks.
-constexpr double kBytesPerTask = 80;
+// Measured at the peak of runs: 71 B a task of 11 million, 236 B a task where
+// nearly all are transfers of chunks, which have a flow of their own.
+constexpr double kBytesPerTask = 80, kBytesPerTransfer = 300;
 // A program's tasks have 30-bit ids; see sim::ProgramBuilder.
 constexpr double kMostTasks = 1.0e9;
 
-// Tasks of one block for one micro-batch, forward once and backward once.
-double TasksOf(const BlockPlan& block, const Layout& layout, bool recomputed, bool selective) {
-  const bool cut = layout.tensor > 1;
-  const auto with = [](sim::Bytes bytes, double tasks) { return bytes > sim::Bytes() ? tasks : 0; };
-  double forward = 1, backward = 1;
-  if (cut) {
-    forward += with(block.reduce_forward, 2) + 2 * static_cast<double>(block.small_reduces);
-    backward += with(block.reduce_backward, 3);
-    if (layout.sequence) {
-      forward += with(block.gather_forward, 2);
-      backward += with(block.gather_backward, 2) + with(block.gather_again, 1);
-    }
-  }
-  if (selective && block.selective_recompute.alone > sim::Duration()) backward += 2;
-  return (recomputed ? 2 : 1) * forward + backward;
+// A group as far as its chunk expansions are concerned.
+struct GroupSize {
+  double members = 1, channels = 1;
+};
+
+GroupSize SizeOf(const Scenario& scenario, const std::vector<sim::Rank>& ranks) {
+  const std::vector<std::uint32_t>& domain = scenario.fabric.domain;
+  const std::uint32_t first = domain[ranks.front().pos()];
+  const auto inside =
+      std::count_if(ranks.begin(), ranks.end(), [&](sim::Rank rank) { return domain[rank.pos()] == first; });
+  const bool one_domain = inside == static_cast<std::ptrdiff_t>(ranks.size());
+  return {static_cast<double>(ranks.size()), one_domain ? 1.0 : static_cast<double>(inside)};
 }
 
-double TasksOf(const Scenario& scenario, const StagePlan& plan) {
-  const Recompute recompute = scenario.training.recompute;
-  double tasks = 0;
-  for (const std::vector<Unit>& units : plan.chunks) {
-    for (const Unit& unit : units) {
-      const bool again = recompute == Recompute::kFull && unit.kind == Unit::Kind::kLayer;
-      for (const std::uint32_t block : unit.blocks) {
-        tasks += TasksOf(plan.blocks[block], scenario.layout, again, recompute == Recompute::kSelective);
-      }
-    }
-    if (scenario.layout.pipeline > 1) tasks += 4;  // a send and a receive each way
+// What one rank adds to the program: its own tasks, and its part of the
+// transfers of chunks.
+class Counter {
+ public:
+  Counter(const Scenario& scenario, const StagePlan& plan)
+      : scenario_(scenario), plan_(plan), chunks_(scenario.fidelity == Fidelity::kChunk) {
+    const sim::Rank rank(std::uint32_t{0});
+    tensor_ = SizeOf(scenario, scenario.layout.Group(rank, Dimension::kTensor));
+    data_ = SizeOf(scenario, scenario.layout.Group(rank, Dimension::kData));
   }
-  double reductions = 0;
-  for (const Bucket& bucket : plan.buckets) reductions += static_cast<double>(bucket.parts);
-  constexpr double kPerStep = 6;  // norms, tied embedding, clip, optimizer, end
-  return tasks * static_cast<double>(scenario.batch.micro_batches) + 2 * reductions + kPerStep;
-}
+
+  // One step.
+  Estimate Count() {
+    const bool again = scenario_.training.recompute == Recompute::kFull;
+    for (const std::vector<Unit>& units : plan_.chunks) {
+      for (const Unit& unit : units) {
+        for (const std::uint32_t block : unit.blocks) {
+          Forward(plan_.blocks[block]);
+          if (again && unit.kind == Unit::Kind::kLayer) Forward(plan_.blocks[block]);
+          Backward(plan_.blocks[block]);
+        }
+      }
+      if (scenario_.layout.pipeline > 1) tasks_ += 4;  // a send and a receive each way
+    }
+    const auto micro_batches = static_cast<double>(scenario_.batch.micro_batches);
+    tasks_ *= micro_batches;
+    transfers_ *= micro_batches;
+    for (const Bucket& bucket : plan_.buckets) Data(bucket);
+    tasks_ += 6;  // norms, tied embedding, clip, optimizer, end
+    return {tasks_ + transfers_, tasks_ * kBytesPerTask + transfers_ * kBytesPerTransfer};
+  }
+
+ private:
+  // `steps` rounds of a ring, in which each member sends one chunk.
+  void Ring(sim::Bytes size, const GroupSize& group, double steps) {
+    if (!chunks_ || group.members < 2 || size == sim::Bytes()) return;
+    const double loop = group.members * static_cast<double>(kNcclChunk.count());
+    const double loops = std::ceil(static_cast<double>(size.count()) / group.channels / loop);
+    transfers_ += group.channels * loops * steps;
+    tasks_ += 2;  // members enter and leave
+  }
+  void Tensor(sim::Bytes size, bool all_reduce) {
+    if (size > sim::Bytes()) Ring(size, tensor_, (all_reduce ? 2 : 1) * (tensor_.members - 1));
+  }
+
+  void Forward(const BlockPlan& block) {
+    const bool sequence = scenario_.layout.sequence;
+    tasks_ += 1;
+    if (scenario_.layout.tensor == 1) return;
+    tasks_ += (block.reduce_forward > sim::Bytes() ? 2 : 0) + 2 * static_cast<double>(block.small_reduces);
+    Tensor(block.reduce_forward, !sequence);
+    for (std::int64_t i = 0; i < block.small_reduces; ++i) Tensor(block.small_reduce, true);
+    if (!sequence) return;
+    tasks_ += block.gather_forward > sim::Bytes() ? 2 : 0;
+    Tensor(block.gather_forward, false);
+  }
+
+  void Backward(const BlockPlan& block) {
+    const bool sequence = scenario_.layout.sequence;
+    const bool selective = scenario_.training.recompute == Recompute::kSelective;
+    tasks_ += selective && block.selective_recompute.alone > sim::Duration() ? 3 : 1;
+    if (scenario_.layout.tensor == 1) return;
+    tasks_ += block.reduce_backward > sim::Bytes() ? 3 : 0;
+    Tensor(block.reduce_backward, !sequence);
+    if (!sequence) return;
+    tasks_ += (block.gather_backward > sim::Bytes() ? 2 : 0) + (block.gather_again > sim::Bytes() ? 1 : 0);
+    Tensor(block.gather_backward, false);
+    Tensor(block.gather_again, false);
+  }
+
+  void Data(const Bucket& bucket) {
+    const bool sharded = scenario_.training.optimizer_sharding == OptimizerSharding::kZero1;
+    const auto parts = static_cast<double>(bucket.parts);
+    tasks_ += (sharded ? 2 : 1) * parts;
+    const double before = transfers_;
+    const std::int64_t numbers = bucket.parameters / bucket.parts;
+    Ring(sim::Bytes(numbers * sim::ByteWidth(scenario_.training.gradient_format)), data_,
+         (sharded ? 1 : 2) * (data_.members - 1));
+    if (sharded)
+      Ring(sim::Bytes(numbers * sim::ByteWidth(scenario_.training.format)), data_, data_.members - 1);
+    transfers_ = before + (transfers_ - before) * parts;
+  }
+
+  const Scenario& scenario_;
+  const StagePlan& plan_;
+  const bool chunks_;
+  GroupSize tensor_, data_;
+  double tasks_ = 0, transfers_ = 0;
+};
 
 std::string Engineering(double value) {
   std::array<char, 32> text;
@@ -52,19 +127,41 @@ std::string Engineering(double value) {
   return text.data();
 }
 
+// Whether some phase of a block takes as long as a kernel may be said to take.
+bool HasEndlessWork(const StagePlan& plan) {
+  const auto endless = [](const sim::WorkTimes& t) {
+    return t.beside_communication >= hardware::kLongestKernel;
+  };
+  return endless(plan.optimizer) ||
+         std::any_of(plan.blocks.begin(), plan.blocks.end(), [&](const BlockPlan& b) {
+           return endless(b.before_gather) || endless(b.main) || endless(b.after_reduce) ||
+                  endless(b.backward_head) || endless(b.backward_main) || endless(b.backward_weight) ||
+                  endless(b.backward_tail) || endless(b.selective_recompute);
+         });
+}
+
 }  // namespace
 
 Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stages) {
-  const std::int64_t ranks_of_stage = scenario.layout.ranks() / scenario.layout.pipeline;
+  const double ranks_of_stage = static_cast<double>(scenario.layout.ranks() / scenario.layout.pipeline);
+  const double times = ranks_of_stage * static_cast<double>(scenario.steps);
   Estimate estimate;
-  for (const StagePlan& plan : stages)
-    estimate.tasks += static_cast<double>(ranks_of_stage) * TasksOf(scenario, plan);
-  estimate.tasks *= static_cast<double>(scenario.steps);
-  estimate.memory_bytes = estimate.tasks * kBytesPerTask;
+  for (const StagePlan& plan : stages) {
+    const Estimate rank = Counter(scenario, plan).Count();
+    estimate.tasks += times * rank.tasks;
+    estimate.memory_bytes += times * rank.memory_bytes;
+  }
   return estimate;
 }
 
-std::optional<sim::Error> RefuseToSimulate(const Estimate& estimate, double memory_limit) {
+std::optional<sim::Error> RefuseToSimulate(const Scenario& scenario, const std::vector<StagePlan>& stages,
+                                           double memory_limit) {
+  if (std::any_of(stages.begin(), stages.end(), HasEndlessWork)) {
+    return sim::Error{
+        "a single piece of work would take more than a day; smaller micro-batches or a faster device would "
+        "do"};
+  }
+  const Estimate estimate = EstimateOf(scenario, stages);
   if (estimate.tasks <= kMostTasks && estimate.memory_bytes <= memory_limit) return std::nullopt;
   return sim::Error{
       "too large to simulate rank by rank: about " + Engineering(estimate.tasks) + " tasks, " +

@@ -17,13 +17,15 @@ struct Estimate {
   double memory_bytes = 0;  // of this program while it runs
 };
 
-// From the plans alone: no task is made. As coupled flows; transfer by transfer
-// a collective of n ranks is 2n(n-1) tasks or more.
+// From the plans alone: no task is made. Transfer by transfer (Fidelity::kChunk)
+// each transfer of a collective counts as a task, and weighs more.
 Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stages);
 
-// Why it should not be tried: more tasks than a program holds, or more memory
-// than `memory_limit` bytes; with the figures and what would do.
-std::optional<sim::Error> RefuseToSimulate(const Estimate& estimate, double memory_limit);
+// Why it should not be tried: more tasks than a program holds, more memory than
+// `memory_limit` bytes, or a piece of work of more than a day; with the figures
+// and what would do.
+std::optional<sim::Error> RefuseToSimulate(const Scenario& scenario, const std::vector<StagePlan>& stages,
+                                           double memory_limit);
 
 }  // namespace scenarios
 

@@ -36,7 +36,8 @@ std::vector<proto::Override> OverridesOf(const char* part, const std::vector<pro
   const std::string prefix = std::string(part) + '.';
   std::vector<proto::Override> own;
   for (const proto::Override& set : overrides) {
-    if (StartsWith(set.path, prefix)) own.push_back({set.index, set.path.substr(prefix.size()), set.value});
+    if (StartsWith(set.path, prefix))
+      own.push_back({set.index, set.path.substr(prefix.size()), set.value, prefix});
   }
   return own;
 }
@@ -65,22 +66,36 @@ struct Parts {
 Parts ReadParts(const config::Scenario& in, const Block& top, const std::string& beside,
                 const std::vector<proto::Override>& overrides) {
   Parts parts;
-  if (in.model().empty()) top.Missing("model", "give the name of a model, as \"llama_7b\"");
-  if (in.hardware().empty()) top.Missing("hardware", "give the name of a device, as \"h100_sxm\"");
-  if (in.topology().empty())
-    top.Missing("topology", "give the name of a topology, as \"rail_optimised_ndr\"");
-  if (!in.model().empty()) {
-    parts.model = models::ReadModel(in.model(), OverridesOf("model", overrides), beside, top.diagnostics());
+  const auto named = [&](const char* field, bool has, const std::string& name, const char* example) {
+    if (!has) {
+      top.Missing(field, std::string("give a name, as \"") + example + '"');
+    } else if (name.empty()) {
+      top.Error(field, std::string("\"\" is no name; give one, as \"") + example + '"');
+    }
+    return !name.empty();
+  };
+  if (named("model", in.has_model(), in.model(), "llama_7b")) {
+    parts.model = models::ReadModel(in.model(), OverridesOf("model", overrides), beside, top.diagnostics(),
+                                    top.PlaceOf("model"));
   }
-  if (!in.hardware().empty()) {
-    parts.device =
-        hardware::ReadDevice(in.hardware(), OverridesOf("hardware", overrides), beside, top.diagnostics());
+  if (named("hardware", in.has_hardware(), in.hardware(), "h100_sxm")) {
+    parts.device = hardware::ReadDevice(in.hardware(), OverridesOf("hardware", overrides), beside,
+                                        top.diagnostics(), top.PlaceOf("hardware"));
   }
-  if (!in.topology().empty()) {
+  if (named("topology", in.has_topology(), in.topology(), "rail_optimised_ndr")) {
     parts.topology = topologies::ReadTopology(in.topology(), OverridesOf("topology", overrides), beside,
                                               top.diagnostics(), top.PlaceOf("topology"));
   }
   return parts;
+}
+
+void CheckName(bool has, const std::string& name, const Block& top) {
+  constexpr std::size_t kLongest = 100;
+  if (!has) return top.Missing("name", "give a name in lower_snake_case");
+  bool plain = !name.empty() && name.size() <= kLongest;
+  for (const char c : name) plain = plain && c > ' ' && c != '\x7f';
+  if (!plain)
+    top.Error("name", "not a name of 1 to 100 letters, digits and signs; give one in lower_snake_case");
 }
 
 // `folder` is where files beside the scenario are; empty for an embedded one.
@@ -90,6 +105,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   config::Scenario in;
   proto::Document document;
   proto::Read(file, text, OwnOverrides(overrides), &in, &document, diagnostics);
+  if (!document.complete()) return std::nullopt;
   const Block top(document.root(), diagnostics);
 
   Scenario scenario;
@@ -97,7 +113,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   for (const proto::Override& o : overrides) scenario.overrides.push_back(o.path + "=" + o.value);
   scenario.name = in.name();
   scenario.description = in.description();
-  if (in.name().empty()) top.Missing("name", "give a name in lower_snake_case");
+  CheckName(in.has_name(), in.name(), top);
   scenario.source = ReadSource(in.source(), top.Of("source"));
   Parts parts = ReadParts(in, top, folder, overrides);
   if (parts.model) scenario.model = *std::move(parts.model);
@@ -121,6 +137,18 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   if (models::LargestKernelFlops(scenario.model, ExecutionOf(scenario)) > INT64_MAX) {
     top.Of("batch").Error("micro",
                           "one kernel would execute more than 9.2e18 operations; fewer sequences are wanted");
+    return std::nullopt;
+  }
+  // Activations of a stage must be countable: 40 bytes and more for each of these.
+  constexpr sim::Wide kMostNumbers = 20'000'000'000'000'000;
+  const models::Model& model = scenario.model;
+  const sim::Wide widest = std::max({model.hidden, model.ffn, model.vocabulary});
+  const sim::Wide numbers = widest * scenario.batch.micro * scenario.batch.sequence_length *
+                            (model.layers + 1) *
+                            scenario.pipeline.schedule->in_flight(scenario.pipeline.shape, 0);
+  if (numbers > kMostNumbers) {
+    top.Of("batch").Error("micro",
+                          "the micro-batches in flight would hold more than 2e16 numbers; fewer are wanted");
     return std::nullopt;
   }
   WarnUnwise(top, &scenario);

@@ -79,7 +79,12 @@ void Block::Warn(const char* name, const std::string& path, const std::string& w
 }
 
 std::string ReadSource(const orrery::config::Source& in, const Block& block) {
-  if (in.title().empty()) block.Missing("title", "say where the figures come from: document and year");
+  const std::string wanted = "say where the figures come from: document and year";
+  if (!in.has_title()) {
+    block.Missing("title", wanted);
+  } else if (in.title().empty()) {
+    block.Error("title", "\"\" says nothing; " + wanted);
+  }
   std::string text = in.title();
   if (!in.note().empty()) text += ", " + in.note();
   if (!in.url().empty()) text += " (" + in.url() + ')';

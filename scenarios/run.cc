@@ -9,8 +9,7 @@ namespace scenarios {
 sim::Result<RunResult> Run(const Scenario& scenario, const RunOptions& options) {
   const hardware::DeviceCostModel cost(scenario.device);
   std::vector<StagePlan> stages = PlanStages(scenario, cost);
-  if (const auto refusal = RefuseToSimulate(EstimateOf(scenario, stages), options.memory_limit))
-    return *refusal;
+  if (const auto refusal = RefuseToSimulate(scenario, stages, options.memory_limit)) return *refusal;
   sim::Result<StepProgram> steps = BuildSteps(scenario, std::move(stages));
   if (!steps.ok()) return steps.error();
   RunResult result{.steps = std::move(steps).value(), .timeline = {}, .report = {}};

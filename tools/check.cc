@@ -1,6 +1,6 @@
 // orrery check: are these scenarios legal?
 
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -45,14 +45,16 @@ Foresight ForeseeOf(const scenarios::Scenario& s) {
 }
 
 std::string TextOf(const Foresight& f) {
-  const sim::Duration peak = sim::Duration::FromSeconds(f.form.time_at_peak_s);
   char bubble[32];
   std::snprintf(bubble, sizeof bubble, "%.1f", 100 * f.form.bubble_share);
   return "  memory " + scenarios::BytesText(f.memory) + " a device of " + scenarios::BytesText(f.capacity) +
-         (f.fits() ? ": fits\n" : ": does not fit\n") + "  6PD takes " + scenarios::TimeText(peak) +
-         " at peak; pipeline bubble " + bubble + " %\n  simulating it is about " +
-         scenarios::CountText(std::llround(f.estimate.tasks)) + " tasks and " +
-         scenarios::BytesText(sim::Bytes(std::llround(f.estimate.memory_bytes))) + "\n";
+         (f.fits() ? ": fits\n" : ": does not fit\n") + "  6PD takes " +
+         scenarios::SecondsText(f.form.time_at_peak_s) + " at peak; pipeline bubble " + bubble +
+         " %\n  simulating it is about " +
+         scenarios::CountText(static_cast<std::int64_t>(std::min(f.estimate.tasks, 9e18))) + " tasks and " +
+         scenarios::BytesText(
+             sim::Bytes(static_cast<std::int64_t>(std::min(f.estimate.memory_bytes, 9e18)))) +
+         "\n";
 }
 
 nlohmann::ordered_json JsonOf(const std::string& name, const proto::Diagnostics& diagnostics,

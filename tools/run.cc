@@ -1,7 +1,11 @@
 // orrery run: one scenario, played event by event and reported.
 
-#include <cerrno>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <ostream>
 
 #include "scenarios/catalogue.h"
@@ -23,6 +27,17 @@ constexpr std::uint64_t kTasksToTrace = 300'000;
 int Fail(const std::string& message, std::ostream& err) {
   err << "orrery: error: " << message << '\n';
   return kExitUsage;
+}
+
+// Most of what this machine has, and what this process may take.
+double MemoryForARun() {
+  constexpr double kPart = 0.8;  // the rest of the machine lives too
+  double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    memory = std::min(memory, static_cast<double>(limit.rlim_cur));
+  }
+  return kPart * memory;
 }
 
 // "0,8,16-23" as ranks below `ranks`.
@@ -47,6 +62,8 @@ sim::Result<std::vector<sim::Rank>> ParseRanks(const std::string& text, std::int
     for (std::int64_t r = from; r <= to; ++r) list.emplace_back(static_cast<std::uint32_t>(r));
     at = comma + 1;
   }
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
   return list;
 }
 
@@ -64,67 +81,97 @@ std::vector<scenarios::TraceCounter> CountersOf(const topologies::Fabric& fabric
   return counters;
 }
 
+// What goes to files, checked before anything runs: nothing is written when one
+// of them cannot be.
+struct Outputs {
+  std::optional<scenarios::TraceOptions> trace;
+  std::optional<scenarios::OutputFile> report;
+  bool report_as_text = false;
+};
+
+sim::Result<Outputs> PrepareOutputs(const Arguments& arguments, const scenarios::Scenario& scenario) {
+  const std::string trace = arguments.value("trace"), report = arguments.value("report");
+  Outputs outputs;
+  for (const char* flag : {"trace", "report"}) {
+    const std::string name = arguments.value(flag);
+    if (arguments.has(flag) && (name.empty() || name == "-")) {
+      return sim::Error{std::string("--") + flag + ' ' + name + ": the name of a file is wanted"};
+    }
+  }
+  if (arguments.has("trace-ranks") && !arguments.has("trace")) {
+    return sim::Error{"--trace-ranks without --trace; give --trace FILE too"};
+  }
+  if (arguments.has("trace")) {
+    outputs.trace = {.path = trace,
+                     .ranks = {},
+                     .counters = CountersOf(scenario.fabric),
+                     .arguments = arguments.has("trace-args")};
+    if (arguments.has("trace-ranks")) {
+      auto ranks = ParseRanks(arguments.value("trace-ranks"), scenario.layout.ranks());
+      if (!ranks.ok()) return ranks.error();
+      outputs.trace->ranks = std::move(ranks).value();
+    }
+    if (auto probe = scenarios::OutputFile::Create(trace); !probe.ok()) return probe.error();
+  }
+  if (arguments.has("report")) {
+    if (trace == report)
+      return sim::Error{"--trace and --report both write " + report + "; two names are wanted"};
+    outputs.report_as_text = report.ends_with(".txt");
+    if (!outputs.report_as_text && !report.ends_with(".json")) {
+      return sim::Error{"--report " + report + ": a name that ends in .json or .txt is wanted"};
+    }
+    auto file = scenarios::OutputFile::Create(report);
+    if (!file.ok()) return file.error();
+    outputs.report.emplace(std::move(file).value());
+  }
+  return outputs;
+}
+
 // Writes the trace and says where it is. Returns the exit status.
-int WriteTrace(const Arguments& arguments, const scenarios::Scenario& scenario,
-               const scenarios::RunResult& run, std::ostream& err) {
-  scenarios::TraceOptions options{.path = arguments.value("trace"),
-                                  .ranks = {},
-                                  .counters = {},
-                                  .arguments = arguments.has("trace-args")};
-  options.counters = CountersOf(scenario.fabric);
-  if (arguments.has("trace-ranks")) {
-    auto ranks = ParseRanks(arguments.value("trace-ranks"), scenario.layout.ranks());
-    if (!ranks.ok()) return Fail(ranks.error().message, err);
-    options.ranks = std::move(ranks).value();
-  } else if (run.report.tasks > kTasksToTrace) {
+int WriteTrace(const scenarios::Scenario& scenario, const scenarios::RunResult& run,
+               scenarios::TraceOptions options, std::ostream& err) {
+  if (options.ranks.empty() && run.report.tasks > kTasksToTrace) {
     options.ranks = scenario.layout.Group(sim::Rank(std::uint32_t{0}), Dimension::kPipeline);
   }
   const auto summary = scenarios::WriteChromeTrace(run.steps.program, run.timeline, options);
   if (!summary.ok()) return Fail(summary.error().message, err);
   for (const std::string& warning : summary.value().warnings) err << "orrery: warning: " << warning << '\n';
-  err << "trace: " << options.path << " ("
-      << scenarios::CountText(static_cast<std::int64_t>(
-             options.ranks.empty() ? static_cast<std::size_t>(scenario.layout.ranks())
-                                   : options.ranks.size()))
-      << " ranks, " << scenarios::CountText(summary.value().slices)
+  const auto all = static_cast<std::size_t>(scenario.layout.ranks());
+  const std::size_t shown = options.ranks.empty() ? all : options.ranks.size();
+  err << "trace: " << options.path << " (" << scenarios::CountText(static_cast<std::int64_t>(shown)) << " of "
+      << scenarios::CountText(scenario.layout.ranks()) << " ranks, "
+      << scenarios::CountText(summary.value().slices)
       << " slices); open it in ui.perfetto.dev, chrome://tracing or speedscope\n";
   return kExitDone;
-}
-
-int WriteReport(const std::string& path, const scenarios::Report& report, std::ostream& err) {
-  const bool text = path.ends_with(".txt");
-  if (!text && !path.ends_with(".json"))
-    return Fail("--report " + path + ": a name that ends in .json or .txt", err);
-  auto file = scenarios::OutputFile::Create(path);
-  if (!file.ok()) return Fail(file.error().message, err);
-  scenarios::OutputFile output = std::move(file).value();
-  output.Write(text ? scenarios::ReportText(report) : scenarios::ReportJson(report));
-  const auto finished = output.Finish();
-  return finished.ok() ? kExitDone : Fail(finished.error().message, err);
 }
 
 int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const auto overrides = OverridesOf(arguments);
   if (!overrides.ok()) return Fail(overrides.error().message, err);
-  if (arguments.has("trace-ranks") && !arguments.has("trace")) {
-    return Fail("--trace-ranks without --trace; give --trace FILE too", err);
-  }
   proto::Diagnostics diagnostics;
   const std::string name =
       arguments.positional.empty() ? std::string(scenarios::kDefaultScenario) : arguments.positional.front();
   const auto scenario = scenarios::LoadScenario(name, overrides.value(), &diagnostics);
   Print(diagnostics, err);
   if (!scenario) return kExitUsage;
-  const auto run = scenarios::Run(*scenario, {.log_rates = arguments.has("trace")});
+  sim::Result<Outputs> prepared = PrepareOutputs(arguments, *scenario);
+  if (!prepared.ok()) return Fail(prepared.error().message, err);
+  Outputs outputs = std::move(prepared).value();
+  const auto run =
+      scenarios::Run(*scenario, {.log_rates = outputs.trace.has_value(), .memory_limit = MemoryForARun()});
   if (!run.ok()) return Fail(run.error().message, err);
   const scenarios::Report& report = run.value().report;
-  if (arguments.has("trace")) {
-    if (const int status = WriteTrace(arguments, *scenario, run.value(), err); status != kExitDone)
+  if (outputs.report) {
+    outputs.report->Write(outputs.report_as_text ? scenarios::ReportText(report)
+                                                 : scenarios::ReportJson(report));
+  }
+  if (outputs.trace) {
+    if (const int status = WriteTrace(*scenario, run.value(), *outputs.trace, err); status != kExitDone)
       return status;
   }
-  if (arguments.has("report")) {
-    if (const int status = WriteReport(arguments.value("report"), report, err); status != kExitDone)
-      return status;
+  if (outputs.report) {
+    if (const auto finished = outputs.report->Finish(); !finished.ok())
+      return Fail(finished.error().message, err);
   }
   out << (arguments.has("json") ? scenarios::ReportJson(report) : scenarios::ReportText(report));
   if (report.fits) return kExitDone;

@@ -236,6 +236,7 @@ std::optional<TopologySpec> ReadTopology(const std::string& name_or_path,
   orrery::config::Topology file;
   proto::Document document;
   proto::Read(found->file, found->text, overrides, &file, &document, diagnostics);
+  if (!document.complete()) return std::nullopt;
 
   TopologySpec spec;
   Fields fields(diagnostics);

@@ -28,7 +28,6 @@ struct OutputFile::State {
 namespace {
 
 constexpr unsigned kBufferBytes = 1U << 18;
-constexpr int kTries = 100;  // names that crashed runs may have left behind
 
 sim::Error CannotWrite(const std::string& path, int error) {
   return {"cannot write " + path + ": " + std::strerror(error)};
@@ -40,14 +39,17 @@ bool IsDevice(const std::string& path) {
   return std::filesystem::is_other(status);
 }
 
-// A file descriptor of a new file beside `path`, or -1 with errno.
+// A file descriptor of a new file beside `path`, or -1 with errno. What an
+// interrupted run of the same process number left behind is replaced.
 int CreateBeside(const std::string& path, std::string& name) {
-  for (int i = 0; i < kTries; ++i) {
-    name = path + ".partial-" + std::to_string(i);
-    const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  name = path + ".partial-" + std::to_string(getpid());
+  int descriptor = -1;
+  for (int serial = 0; serial < 10; ++serial) {
+    descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0 || errno != EEXIST) return descriptor;
+    name += '_';
   }
-  return -1;
+  return descriptor;
 }
 
 }  // namespace
@@ -66,6 +68,11 @@ sim::Result<OutputFile> OutputFile::Create(const std::string& path) {
   if (std::filesystem::is_directory(path, none)) return CannotWrite(path, EISDIR);
   auto state = std::make_unique<State>();
   state->path = path;
+  // A link stays a link: what it points to is written.
+  if (std::filesystem::is_symlink(path, none)) {
+    const std::filesystem::path target = std::filesystem::weakly_canonical(path, none);
+    if (!none) state->path = target.string();
+  }
   const bool straight = IsDevice(path);
   const int descriptor =
       straight ? open(path.c_str(), O_WRONLY | O_CLOEXEC) : CreateBeside(path, state->temporary);

@@ -147,9 +147,9 @@ std::string TierTable(const Report& r) {
 std::string ClosedFormText(const Report& r) {
   const ClosedForm& form = r.closed_form;
   std::string text = "\nBy hand\n";
-  text += Format("  6PD                %.4g FLOP: %s at peak, so T = 6PD / (N peak MFU) needs MFU %s\n",
-                 form.six_pd_flops, TimeText(sim::Duration::FromSeconds(form.time_at_peak_s)).c_str(),
-                 Percent(form.six_pd_mfu).c_str());
+  text +=
+      Format("  6PD                %.4g FLOP: %s at peak, so T = 6PD / (N peak MFU) needs MFU %s\n",
+             form.six_pd_flops, SecondsText(form.time_at_peak_s).c_str(), Percent(form.six_pd_mfu).c_str());
   text += Format("  pipeline bubble   %s   (p-1)/(v m + p-1)\n", Percent(form.bubble_share).c_str());
   const std::pair<const char*, double> sent[] = {{"gradients", form.gradient_bytes_per_rank},
                                                  {"parameters", form.parameter_bytes_per_rank},
@@ -200,6 +200,11 @@ std::string TimeText(sim::Duration time) {
     return Format(value < 10 ? "%.4f %s" : value < 100 ? "%.3f %s" : "%.2f %s", value, unit.name);
   }
   return Format("%lld ps", static_cast<long long>(ps));
+}
+
+std::string SecondsText(double seconds) {
+  constexpr double kDay = 86'400;
+  return seconds < kDay ? TimeText(sim::Duration::FromSeconds(seconds)) : Format("%.4g s", seconds);
 }
 
 std::string BytesText(sim::Bytes bytes) {

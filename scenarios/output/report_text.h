@@ -13,6 +13,8 @@ std::string ReportText(const Report& report);
 
 // "1.234 s", "56.7 ms", "890 us", "12 ns", "3 ps"; three significant digits or more.
 std::string TimeText(sim::Duration time);
+// The same of a figure that may be beyond the clock's range: "1.2e+09 s".
+std::string SecondsText(double seconds);
 // Binary units, spelled out: "37.1 GiB", "512 B".
 std::string BytesText(sim::Bytes bytes);
 // Decimal, with separators: 6,738,415,616.

@@ -47,8 +47,10 @@ class Executor final : public Actor {
   void End(TaskId task);
   void Release(TaskId task);
   void Retime(Rank rank);
+  bool BeyondTheClock(Duration length, TaskId task);
   std::string DigestOf() const;
   Error DescribeDeadlock() const;
+  Error TooLong(TaskId task) const;
   TaskId FirstLeft(TaskId seat) const;
 
   const Program& program_;
@@ -57,6 +59,7 @@ class Executor final : public Actor {
   Timeline timeline_;
   Time now_;
   std::size_t ended_ = 0;
+  TaskId too_long_;
 
   std::vector<std::uint32_t> waits_;           // by task: how many must still end
   std::vector<TaskId> ready_;                  // can start now; filled and drained within one wake
@@ -193,6 +196,7 @@ void Executor::StartWork(TaskId task) {
                       holders_[program_.stream_rank[stream.pos()].pos()] > 0;
   const Duration length = beside ? times.beside_communication : times.alone;
   if (length == Duration()) return End(task);
+  if (BeyondTheClock(length, task)) return;
   running_[stream.pos()] = {task, now_, length, now_ + length, beside};
   simulator_.WakeAt(now_ + length, Phase::kFinish, *this, Token(Event::kWorkEnds, task.value()));
 }
@@ -207,6 +211,7 @@ void Executor::Arrive(TaskId seat) {
   }
   if (--missing_[c.pos()] > 0) return;
   timeline_.begin[c.pos()] = now_;
+  if (BeyondTheClock(traffic.latency, seat)) return;
   if (traffic.latency > Duration()) {
     simulator_.WakeAt(now_ + traffic.latency, Phase::kStart, *this, Token(Event::kTrafficStarts, c.value()));
   } else {
@@ -251,6 +256,14 @@ void Executor::Release(TaskId task) {
   if (task.valid() && --waits_[task.pos()] == 0) ready_.push_back(task);
 }
 
+// Whether something would end beyond the clock's range. It then never ends, and
+// the run fails with its name.
+bool Executor::BeyondTheClock(Duration length, TaskId task) {
+  if (length <= Time::Never() - now_) return false;
+  if (!too_long_.valid()) too_long_ = task;
+  return true;
+}
+
 // The rank's SMs were taken or given back: what is left of its work changes
 // speed. Nothing happens while the number of holders stays above zero.
 void Executor::Retime(Rank rank) {
@@ -266,6 +279,7 @@ void Executor::Retime(Rank rank) {
   running.left = Duration::Picoseconds(static_cast<std::int64_t>((left * to + from - 1) / from));
   running.since = now_;
   running.beside = beside;
+  if (BeyondTheClock(running.left, running.task)) return;
   running.ends = now_ + running.left;
   simulator_.WakeAt(running.ends, Phase::kFinish, *this, Token(Event::kWorkEnds, running.task.value()));
 }
@@ -287,6 +301,7 @@ std::string Executor::DigestOf() const {
 // A cycle of dependencies was refused when the program was built, so what is
 // left waits in a rendezvous that cannot happen.
 Error Executor::DescribeDeadlock() const {
+  if (too_long_.valid()) return TooLong(too_long_);
   constexpr int kMost = 6;
   std::string text = "deadlock: " + std::to_string(ended_) + " of " + std::to_string(program_.tasks()) +
                      " tasks ended, the others wait for each other";
@@ -294,13 +309,8 @@ Error Executor::DescribeDeadlock() const {
   for (std::size_t c = 0; c < program_.communications.size() && named < kMost; ++c) {
     const auto seats = program_.seats_of(CommunicationId(c));
     if (seats.empty() || missing_[c] == seats.size()) continue;
-    if (missing_[c] == 0 && flows_left_[c] > 0) {
-      // The network never wakes for an end beyond the clock's range.
-      return Error{
-          "\"" + program_.NameOf(seats.front()) + "\" of rank " +
-          std::to_string(program_.rank_of(seats.front()).value()) +
-          " would take more than the 106 days that a simulation may last; give its links a higher rate"};
-    }
+    // The network never wakes for an end beyond the clock's range.
+    if (missing_[c] == 0 && flows_left_[c] > 0) return TooLong(seats.front());
     if (missing_[c] == 0) continue;
     std::string here, away;
     for (const TaskId seat : seats) {
@@ -315,6 +325,11 @@ Error Executor::DescribeDeadlock() const {
     ++named;
   }
   return Error{text};
+}
+
+Error Executor::TooLong(TaskId task) const {
+  return {"\"" + program_.NameOf(task) + "\" of rank " + std::to_string(program_.rank_of(task).value()) +
+          " would end after more than the 106 days that a simulation may last"};
 }
 
 // The first task of the seat's stream that has not ended.

@@ -160,7 +160,7 @@ TEST(DeviceErrors, AreAllReportedInOneRunEachAtItsPlace) {
                             {4, "sms", "24"},
                             {5, "memory.usable_gib", "81"}});
   EXPECT_THAT(errors, Contains(AllOf(HasSubstr("--set 1"), HasSubstr("memory.bandwidth_gb_per_s"),
-                                     HasSubstr("0 is out of range; wanted more than 0 to 1000000"))));
+                                     HasSubstr("0 is out of range; wanted from 0.001 to 1000000"))));
   EXPECT_THAT(errors, Contains(AllOf(HasSubstr("--set 2"), HasSubstr("-450 is out of range"))));
   EXPECT_THAT(errors, Contains(AllOf(HasSubstr("--set 3"), HasSubstr("wanted from 1 to 1024"))));
   EXPECT_THAT(errors, Contains(HasSubstr("interference.communication_sms: 24 is more than sms - 1, 23")));

@@ -31,6 +31,33 @@ TEST(Estimate, IsAtMost15PerCentMoreThanTheTasksThatAreBuilt) {
   }
 }
 
+TEST(Estimate, CountsTheTransfersOfChunks) {
+  for (const std::string name : {"megatron_22b_8xa100_full", "seed27_example"}) {
+    const Scenario scenario = Load(name, {{1, "fidelity", "CHUNK"}, {2, "model.layers", "4"}});
+    const StepProgram steps = BuildSteps(scenario, hardware::DeviceCostModel(scenario.device)).value();
+    const double built = static_cast<double>(steps.program.tasks());
+    EXPECT_GE(EstimateOf(scenario, steps.stages).tasks / built, 0.95) << name;
+    EXPECT_LE(EstimateOf(scenario, steps.stages).tasks / built, 1.3) << name;
+  }
+}
+
+TEST(Estimate, TheDefaultScenarioInChunksIsRefusedNotTried) {
+  const auto run =
+      scenarios::Run(Load("llama_7b_256xh800", {{1, "fidelity", "CHUNK"}}), {.memory_limit = 8e9});
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, HasSubstr("too large to simulate"));
+}
+
+TEST(Estimate, WorkOfMoreThanADayIsRefused) {
+  const auto run =
+      scenarios::Run(Load("seed27_example", {{1, "hardware.attention[1].forward.causal_tflops", "0.001"},
+                                             {2, "hardware.attention[0].forward.causal_tflops", "0.001"},
+                                             {3, "hardware.attention[2].forward.causal_tflops", "0.001"},
+                                             {4, "batch.sequence_length", "262144"}}));
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, HasSubstr("more than a day"));
+}
+
 // 100,000 devices, 128 layers, 512 micro-batches.
 TEST(Estimate, AJobTooLargeToSimulateIsRefusedWithItsFigures) {  // HB-230
   const Scenario scenario = Load("llama_70b_64xh800_a", {{1, "devices", "100000"},

@@ -88,9 +88,10 @@ TEST(LoadScenario, ReportsEveryMistakeOfAllFilesInOneRun) {
                                 {"training.bucket_mb", "0"},
                                 {"batch.sequence_lengt", "5"}});
   EXPECT_FALSE(loading.scenario.has_value());
-  EXPECT_THAT(loading.errors(), Contains(HasSubstr("--set 2: layers: 0 is out of range")));
-  EXPECT_THAT(loading.errors(), Contains(HasSubstr("--set 3: memory.usable_gib: ")));
-  EXPECT_THAT(loading.errors(), Contains(HasSubstr("--set 4: nam: unknown field; did you mean name?")));
+  EXPECT_THAT(loading.errors(), Contains(HasSubstr("--set 2: model.layers: 0 is out of range")));
+  EXPECT_THAT(loading.errors(), Contains(HasSubstr("--set 3: hardware.memory.usable_gib: ")));
+  EXPECT_THAT(loading.errors(),
+              Contains(HasSubstr("--set 4: topology.nam: unknown field; did you mean name?")));
   EXPECT_THAT(loading.errors(),
               Contains("--set 5: steps: 1 is out of range; a number from 2 to 1,000 is wanted"));
   EXPECT_THAT(loading.errors(),
@@ -106,9 +107,9 @@ TEST(LoadScenario, SaysWhatIsMissingAndWhere) {
   const Loading loading = Load({}, "name: \"x\"\nlayout {\n  tensor: 1\n}\n");
   for (const char* line : {
            "small.textproto:1:1: source.title: missing; say where the figures come from: document and year",
-           "small.textproto:1:1: model: missing; give the name of a model, as \"llama_7b\"",
-           "small.textproto:1:1: hardware: missing; give the name of a device, as \"h100_sxm\"",
-           "small.textproto:1:1: topology: missing; give the name of a topology, as \"rail_optimised_ndr\"",
+           "small.textproto:1:1: model: missing; give a name, as \"llama_7b\"",
+           "small.textproto:1:1: hardware: missing; give a name, as \"h100_sxm\"",
+           "small.textproto:1:1: topology: missing; give a name, as \"rail_optimised_ndr\"",
            "small.textproto:1:1: devices: missing; a number from 1 to 1,048,576 is wanted",
            "small.textproto:2:1: layout.sequence: missing; give true or false",
            "small.textproto:2:1: layout.context: missing; a number from 1 to 4,096 is wanted",
@@ -350,6 +351,54 @@ TEST(LoadScenario, AFileBesideTheScenarioWinsOverTheCatalogue) {
   ASSERT_TRUE(scenario.has_value());
   EXPECT_EQ(scenario->model.name, "llama_13b");
   std::filesystem::remove_all(folder);
+}
+
+TEST(LoadScenario, ASlipOfSyntaxIsNotFollowedByFieldsThatItHides) {
+  const Loading json = Load({}, R"({"name": "small" "model": "llama_7b"})", "small.json");
+  EXPECT_EQ(json.errors().size(), 1u) << testing::PrintToString(json.errors());
+  std::string many = kScenario;
+  for (int i = 0; i < 500; ++i) many += "wombat: 1\n";
+  const Loading flooded = Load({}, many);
+  EXPECT_EQ(flooded.errors().size(), 101u);
+  for (const std::string& error : flooded.errors()) EXPECT_THAT(error, HasSubstr("small.textproto"));
+}
+
+TEST(LoadScenario, AnEmptyNameIsNoName) {
+  for (const char* field : {"name", "model", "hardware", "topology", "source.title"}) {
+    const Loading loading = Load({{field, ""}});
+    ASSERT_FALSE(loading.scenario.has_value()) << field;
+    EXPECT_THAT(loading.errors(), Contains(HasSubstr(std::string("--set 1: ") + field + ": ")));
+  }
+  EXPECT_FALSE(Load({{"name", "two words"}}).scenario.has_value());
+}
+
+TEST(LoadScenario, AnUnknownModelOrDeviceIsAtItsPlace) {
+  EXPECT_THAT(Load({{"model", "llama_7x"}}).errors(),
+              Contains(HasSubstr("--set 1: model: no model is called")));
+  const std::string text =
+      std::string(kScenario).replace(std::string(kScenario).find("h100_sxm"), 8, "h1oo_sxm");
+  EXPECT_THAT(Load({}, text).errors(), Contains(HasSubstr("small.textproto:4:1: hardware: unknown device")));
+}
+
+TEST(LoadScenario, FusedAttentionNeedsA16BitFormat) {
+  EXPECT_THAT(Load({{"training.format", "FP32"}}).errors(),
+              Contains(HasSubstr("FLASH2 has no FP32 kernels; UNFUSED, or format BF16 or FP16")));
+  EXPECT_TRUE(Load({{"training.format", "FP32"}, {"training.attention", "UNFUSED"}}).scenario.has_value());
+}
+
+TEST(LoadScenario, APeakBelowWhatItsKernelsReachIsRefused) {
+  EXPECT_THAT(Load({{"hardware.peaks[0].tflops", "300"}}).errors(),
+              Contains(HasSubstr("300 is below the 848.6609 that its gemm model reaches")));
+}
+
+TEST(LoadScenario, NumbersBeyondCountingAreRefused) {
+  EXPECT_THAT(Load({{"batch.sequence_length", "16777216"},
+                    {"batch.micro", "1000000"},
+                    {"batch.global", "1000000000"},
+                    {"model.hidden", "1"},
+                    {"model.ffn", "4"}})
+                  .errors(),
+              testing::Not(testing::IsEmpty()));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -174,6 +175,56 @@ TEST(List, ShowsEveryCatalogue) {
   EXPECT_EQ(RunWords({"list", "model"}).err, "orrery: error: no catalogue model; did you mean models?\n");
   EXPECT_EQ(RunWords({"list", "models", "llama_7b"}).status, kExitUsage);
   EXPECT_EQ(RunWords({"list", "hardware", "A10"}).status, kExitUsage);  // HB-211: A10 is not the A100
+}
+
+TEST(Check, ExitsWith1WhenTheJobDoesNotFit) {
+  const Result result = RunWords({"check", "seed27_example", "--set", "hardware.memory.usable_gib=1"});
+  EXPECT_EQ(result.status, kExitNo);
+  EXPECT_THAT(result.out, HasSubstr("does not fit"));
+  EXPECT_EQ(RunWords({"run", "seed27_example", "--set", "hardware.memory.usable_gib=1"}).status, kExitNo);
+}
+
+TEST(Run, PrintsTheReportAndItsJson) {
+  const Result text = RunWords({"run", "seed27_example"});
+  EXPECT_EQ(text.status, kExitDone);
+  EXPECT_EQ(text.err, "");
+  EXPECT_THAT(text.out, HasSubstr("step time"));
+  const auto json = nlohmann::json::parse(RunWords({"run", "seed27_example", "--json"}).out);
+  for (const char* key :
+       {"schema_version", "digest", "step_time_s", "mfu", "hfu", "tokens_per_s", "tflops_per_gpu",
+        "breakdown_s", "stages", "fits", "cost_usd_per_step", "closed_form"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_TRUE(json["stages"][0]["memory_bytes"].is_object());
+  double sum = 0;
+  for (const auto& [name, seconds] : json["breakdown_s"].items()) sum += seconds.get<double>();
+  EXPECT_NEAR(sum, json["step_time_s"].get<double>(), 1e-12);
+}
+
+TEST(Run, WritesNothingWhenOneOfItsFilesCannotBe) {
+  const std::string folder = testing::TempDir() + "run_outputs";
+  std::filesystem::create_directories(folder);
+  const std::string trace = folder + "/trace.json";
+  EXPECT_EQ(RunWords({"run", "seed27_example", "--trace", trace, "--report", folder + "/no/r.json"}).status,
+            kExitUsage);
+  EXPECT_EQ(RunWords({"run", "seed27_example", "--trace", trace, "--report", trace}).status, kExitUsage);
+  EXPECT_EQ(RunWords({"run", "seed27_example", "--trace", ""}).status, kExitUsage);
+  EXPECT_EQ(RunWords({"run", "seed27_example", "--report", folder + "/r.pdf"}).status, kExitUsage);
+  EXPECT_EQ(RunWords({"run", "seed27_example", "--trace-ranks", "0"}).status, kExitUsage);
+  EXPECT_EQ(RunWords({"run", "seed27_example", "--trace", trace, "--trace-ranks", "0,7"}).status, kExitUsage);
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
+TEST(Run, ARanksTraceAndReportAreWritten) {
+  const std::string folder = testing::TempDir() + "run_written";
+  std::filesystem::create_directories(folder);
+  const Result result =
+      RunWords({"run", "megatron_22b_8xa100_full", "--set", "model.layers=2", "--trace", folder + "/t.json",
+                "--trace-ranks", "0-1,1,0", "--report", folder + "/r.txt"});
+  EXPECT_EQ(result.status, kExitDone);
+  EXPECT_THAT(result.err, HasSubstr("(2 of 8 ranks, "));
+  EXPECT_GT(std::filesystem::file_size(folder + "/t.json"), 1000u);
+  EXPECT_GT(std::filesystem::file_size(folder + "/r.txt"), 1000u);
 }
 
 }  // namespace

@@ -142,6 +142,15 @@ TEST_F(ExecutorTest, TrafficBeyondTheClocksRangeIsRefusedNotWaitedFor) {
   EXPECT_THAT(result.error().message, HasSubstr("106 days"));
 }
 
+TEST_F(ExecutorTest, WorkBeyondTheClocksRangeIsRefusedAndNamed) {
+  const StreamId stream = Compute(0);
+  for (int day = 0; day < 200; ++day) Work(stream, 86'400'000_ms);
+  const Program program = std::move(builder_).Build().value();
+  const Result<Timeline> result = Simulate(program);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("\"work\" of rank 0 would end after more than the 106 days"));
+}
+
 TEST_F(ExecutorTest, ACycleOfDependenciesIsRefusedAndNamed) {
   const StreamId a = Compute(0), b = Compute(1);
   const TaskId x = Work(a, 1_ns), y = Work(b, 1_ns);
