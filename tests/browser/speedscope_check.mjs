@@ -40,7 +40,8 @@ const address = `http://127.0.0.1:${server.address().port}/`;
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-         '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+         '--disable-background-networking', '--disable-component-update', '--disable-sync',
+         '--enable-unsafe-swiftshader'],
 });
 const problems = [];
 let tracks = 0;
