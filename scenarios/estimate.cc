@@ -143,8 +143,8 @@ bool HasEndlessWork(const StagePlan& plan) {
 }  // namespace
 
 Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stages) {
-  const double ranks_of_stage = static_cast<double>(scenario.layout.ranks() / scenario.layout.pipeline);
-  const double times = ranks_of_stage * static_cast<double>(scenario.steps);
+  const std::int64_t ranks_of_stage = scenario.layout.ranks() / scenario.layout.pipeline;
+  const auto times = static_cast<double>(ranks_of_stage * scenario.steps);
   Estimate estimate;
   for (const StagePlan& plan : stages) {
     const Estimate rank = Counter(scenario, plan).Count();

@@ -14,7 +14,7 @@
 namespace scenarios {
 namespace {
 
-Scenario Load(const std::string& name, std::vector<proto::Override> overrides = {}) {
+Scenario Load(const std::string& name, const std::vector<proto::Override>& overrides = {}) {
   proto::Diagnostics diagnostics;
   auto scenario = LoadScenario(name, overrides, &diagnostics);
   EXPECT_TRUE(scenario.has_value()) << testing::PrintToString(diagnostics.errors());
