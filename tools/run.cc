@@ -190,8 +190,10 @@ Command RunCommand() {
       {{"set", "PATH=VALUE", "change a field: layout.tensor=8, model.layers=40, hardware.node.nics=4", true},
        {"trace", "FILE", "write a Chrome trace (.json, or .json.gz compressed)", false},
        {"trace-ranks", "LIST", "ranks to show in it: 0,8,16-23", false},
+       {"trace-args", "", "write micro-batch and layer with each slice", false},
        {"report", "FILE", "write the report there too (.json, or .txt)", false},
        {"json", "", "print one JSON document", false}},
+      "  SCENARIO is a name of `orrery list scenarios`, a file, or - for standard input.\n"
       "  orrery run                                       the default scenario\n"
       "  orrery run llama_70b_64xh800_a --trace a.json.gz\n"
       "  orrery run my_job.textproto --set layout.tensor=4 --set layout.pipeline=8\n"
