@@ -87,7 +87,7 @@ class RankBuilder {
   void Send(const sim::PipelineStep& at, bool forward);
   sim::TaskId Transfer(const sim::PipelineStep& at, bool forward, bool sends);
   sim::Label LabelOf(std::uint16_t name, std::int64_t micro_batch, std::int64_t layer = -1) const {
-    return {name, static_cast<std::int16_t>(micro_batch), static_cast<std::int16_t>(layer)};
+    return {name, static_cast<std::int16_t>(layer), static_cast<std::int32_t>(micro_batch)};
   }
   std::int64_t PieceOf(const sim::PipelineStep& at) const {
     return std::int64_t{at.chunk} * job_.scenario.layout.pipeline + stage_;

@@ -63,8 +63,8 @@ constexpr bool IsWork(TaskClass c) { return c <= TaskClass::kOptimizer; }
 // What a task is called. Resolved to text only when printed.
 struct Label {
   std::uint16_t name = 0;         // Program::names
-  std::int16_t micro_batch = -1;  // -1: none; for kStepEnd the step
   std::int16_t layer = -1;        // of the whole model; -1: none
+  std::int32_t micro_batch = -1;  // -1: none; for kStepEnd the step
   auto operator<=>(const Label&) const = default;
 };
 

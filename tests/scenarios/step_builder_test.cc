@@ -101,6 +101,14 @@ TEST(StepBuilder, UnevenStagesRunAtThePaceOfTheSlowest) {
   EXPECT_EQ(StepTime(scenario), 20 * (3 * (kForward + kBackward)) + (kBackward + kForward));
 }
 
+TEST(StepBuilder, MicroBatchesBeyond16BitsKeepTheirNumbers) {
+  Scenario scenario = SyntheticScenario(1, 40'000, 1, "1f1b");
+  scenario.steps = 2;
+  const StepProgram steps = BuildSteps(scenario, LayerCost(kForward, kBackward)).value();
+  const sim::TaskId last(std::uint32_t{2 * 40'000 - 1});  // one forward and one backward each
+  EXPECT_EQ(steps.program.NameOf(last), "attention mb39999 layer 0");
+}
+
 TEST(StepBuilder, ProgramPrintsItself) {
   Scenario scenario = SyntheticScenario(2, 1, 1, "1f1b");
   scenario.steps = 1;

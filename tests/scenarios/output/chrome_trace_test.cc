@@ -63,7 +63,7 @@ Made WorksAt(const std::vector<sim::Span>& spans) {
   const StreamId compute = builder.AddStream(Rank(0), StreamKind::kCompute);
   const sim::WorkId work = builder.AddWork({});
   for (std::size_t i = 0; i < spans.size(); ++i)
-    builder.Work(compute, work, TaskClass::kForward, {builder.Name("qkv"), static_cast<std::int16_t>(i), 7});
+    builder.Work(compute, work, TaskClass::kForward, {builder.Name("qkv"), 7, static_cast<std::int32_t>(i)});
   Program program = std::move(builder).Build().value();
   Timeline timeline = HandMade(program, spans);
   return {std::move(program), std::move(timeline)};
@@ -76,10 +76,10 @@ Made OneSend() {
   const StreamId compute = builder.AddStream(Rank(0), StreamKind::kCompute);
   const StreamId from = builder.AddStream(Rank(1), StreamKind::kFromPrevious);
   const CommunicationId c = builder.AddCommunication(builder.AddTraffic(sim::Latency("send")));
-  builder.Seat(from, c, TaskClass::kPipeline, {builder.Name("receive forward"), 0, -1});
-  builder.Work(compute, builder.AddWork({}), TaskClass::kForward, {builder.Name("layers"), 0, -1});
-  builder.Seat(to, c, TaskClass::kPipeline, {builder.Name("send forward"), 0, -1});
-  builder.Mark(compute, TaskClass::kStepEnd, {builder.Name("step"), 0, -1});
+  builder.Seat(from, c, TaskClass::kPipeline, {builder.Name("receive forward"), -1, 0});
+  builder.Work(compute, builder.AddWork({}), TaskClass::kForward, {builder.Name("layers"), -1, 0});
+  builder.Seat(to, c, TaskClass::kPipeline, {builder.Name("send forward"), -1, 0});
+  builder.Mark(compute, TaskClass::kStepEnd, {builder.Name("step"), -1, 0});
   Program program = std::move(builder).Build().value();
   Timeline timeline = HandMade(
       program, {{6 * kMs, 12 * kMs}, {0, 10 * kMs}, {10 * kMs, 12 * kMs}, {10 * kMs, 10 * kMs}}, {10 * kMs});

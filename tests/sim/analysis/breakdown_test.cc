@@ -23,7 +23,7 @@ class Job {
                span);
   }
   TaskId Mark(StreamId stream, std::int64_t at) {
-    return Put(builder_.Mark(stream, TaskClass::kStepEnd, {builder_.Name("end"), 0, -1}), {at, at});
+    return Put(builder_.Mark(stream, TaskClass::kStepEnd, {builder_.Name("end"), -1, 0}), {at, at});
   }
   CommunicationId Communication(std::int64_t begin) {
     begin_.push_back(begin);

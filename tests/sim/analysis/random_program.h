@@ -75,7 +75,7 @@ inline Program RandomProgram(std::uint64_t seed, int steps) {
     const auto before = static_cast<std::uint32_t>(builder.tasks());
     for (std::uint32_t r = 0; r < ranks; ++r) {
       wait_for_some(
-          builder.Mark(streams[r][0], TaskClass::kStepEnd, {name, static_cast<std::int16_t>(step), -1}),
+          builder.Mark(streams[r][0], TaskClass::kStepEnd, {name, -1, static_cast<std::int32_t>(step)}),
           before);
     }
   }

@@ -21,7 +21,7 @@ Marked MarksAt(const std::vector<std::vector<std::int64_t>>& ends) {
   for (std::size_t r = 0; r < ends.size(); ++r) {
     const StreamId stream = builder.AddStream(Rank(r), StreamKind::kCompute);
     for (std::size_t i = 0; i < ends[r].size(); ++i) {
-      builder.Mark(stream, TaskClass::kStepEnd, {name, static_cast<std::int16_t>(i), -1});
+      builder.Mark(stream, TaskClass::kStepEnd, {name, -1, static_cast<std::int32_t>(i)});
       spans.push_back({ends[r][i], ends[r][i]});
     }
   }
