@@ -1,7 +1,9 @@
 #include "scenarios/step_builder.h"
 
 #include <algorithm>
+#include <memory>
 
+#include "scenarios/checkpoint_writer.h"
 #include "scenarios/communicators.h"
 #include "scenarios/rank_tape.h"
 
@@ -26,9 +28,10 @@ struct Names {
         norms(b->Name("norm gradients")),
         clip(b->Name("gradient norm")),
         optimizer(b->Name("optimizer")),
-        step(b->Name("step")) {}
+        step(b->Name("step")),
+        state(b->Name("gather state")) {}
   std::uint16_t gather, reduce, loss, send, send_gradient, bucket, parameters, tied, norms, clip, optimizer,
-      step;
+      step, state;
 };
 
 // Everything that the ranks of a job share while their tasks are written.
@@ -40,6 +43,7 @@ struct Job {
   const std::vector<std::vector<sim::PipelineStep>>* orders;  // by stage
   GroupId world;                                              // all ranks, in order
   Names names;
+  CheckpointWriter* saves;  // null: nothing is saved
 };
 
 // A group with this rank's position in it.
@@ -78,11 +82,12 @@ class RankBuilder {
   sim::TaskId GatherBucket(const Bucket& bucket);
   void ReduceBucket(const Bucket& bucket);
   void FinishStep(std::int64_t step);
+  void Save(std::int64_t step);
 
   bool zero1() const { return job_.scenario.training.optimizer_sharding == OptimizerSharding::kZero1; }
   sim::TaskId Tensor(CollectiveKind kind, sim::Bytes size, sim::Label label);
   sim::TaskId Data(const Membership& group, CollectiveKind kind, sim::Bytes size, TaskClass task_class,
-                   std::uint16_t name);
+                   std::uint16_t name, std::int64_t number = -1);
   void Receive(const sim::PipelineStep& at, bool forward);
   void Send(const sim::PipelineStep& at, bool forward);
   sim::TaskId Transfer(const sim::PipelineStep& at, bool forward, bool sends);
@@ -244,9 +249,9 @@ sim::TaskId RankBuilder::Tensor(CollectiveKind kind, sim::Bytes size, sim::Label
 }
 
 sim::TaskId RankBuilder::Data(const Membership& group, CollectiveKind kind, sim::Bytes size,
-                              TaskClass task_class, std::uint16_t name) {
+                              TaskClass task_class, std::uint16_t name, std::int64_t number) {
   return job_.communicators->Issue(group.group, group.member, {kind, size, task_class},
-                                   tape_.stream(StreamKind::kData), LabelOf(name, -1), tape_.last());
+                                   tape_.stream(StreamKind::kData), LabelOf(name, number), tape_.last());
 }
 
 // ZeRO-1: each rank has updated its share and gathers the others', bucket by
@@ -297,6 +302,15 @@ void RankBuilder::FinishStep(std::int64_t step) {
     for (std::size_t i = plan_.buckets.size(); i-- > 0;) tape_.WaitFor(GatherBucket(plan_.buckets[i]));
   }
   tape_.Mark(TaskClass::kStepEnd, LabelOf(job_.names.step, step));
+  if (job_.saves != nullptr) Save(step);
+}
+
+void RankBuilder::Save(std::int64_t step) {
+  const std::int64_t save = job_.saves->AfterStep(step);
+  if (save < 0) return;
+  const sim::TaskId gathered = Data(data_, CollectiveKind::kAllGather, job_.saves->Gathered(tape_.rank()),
+                                    TaskClass::kCheckpoint, job_.names.state, save);
+  job_.saves->Add(save, gathered, &tape_);
 }
 
 // Activations go from a piece to the next one, gradients the other way.
@@ -340,13 +354,6 @@ sim::TaskId RankBuilder::Transfer(const sim::PipelineStep& at, bool forward, boo
                                            sends ? tape_.last() : sim::TaskId::None());
 }
 
-std::vector<sim::ByteRate> CapacitiesOf(const topologies::Fabric& fabric) {
-  std::vector<sim::ByteRate> capacities;
-  capacities.reserve(fabric.links.size());
-  for (const topologies::Link& link : fabric.links) capacities.push_back(link.capacity);
-  return capacities;
-}
-
 }  // namespace
 
 std::vector<StagePlan> PlanStages(const Scenario& scenario, const hardware::CostModel& cost) {
@@ -363,7 +370,8 @@ sim::Result<StepProgram> BuildSteps(const Scenario& scenario, const hardware::Co
 
 sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StagePlan> stages) {
   const Layout& layout = scenario.layout;
-  sim::ProgramBuilder builder(static_cast<std::uint32_t>(layout.ranks()), CapacitiesOf(scenario.fabric));
+  sim::ProgramBuilder builder(static_cast<std::uint32_t>(layout.ranks()),
+                              topologies::CapacitiesOf(scenario.fabric));
   Communicators communicators(scenario, &builder);
   communicators.ReserveSlots(static_cast<std::size_t>(scenario.steps * 2 * scenario.batch.micro_batches *
                                                       (layout.pipeline * layout.virtual_stages - 1) *
@@ -374,7 +382,9 @@ sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StageP
     orders.push_back(scenario.pipeline.schedule->order(scenario.pipeline.shape, stage));
   }
   const GroupId world = communicators.Group(AllRanks(layout));
-  const Job job{scenario, &builder, &communicators, &result.stages, &orders, world, Names(&builder)};
+  const auto saves = scenario.checkpoint ? std::make_unique<CheckpointWriter>(scenario, &builder) : nullptr;
+  const Job job{scenario, &builder, &communicators,  &result.stages,
+                &orders,  world,    Names(&builder), saves.get()};
   for (std::int64_t rank = 0; rank < layout.ranks(); ++rank) {
     RankBuilder(job, sim::Rank(static_cast<std::uint32_t>(rank))).Build();
   }

@@ -5,11 +5,12 @@
 namespace sim {
 namespace {
 
-void ReadMarks(const Program& program, const Timeline& timeline, StepTimes& steps) {
+void ReadMarks(const Program& program, const Timeline& timeline, std::size_t last, StepTimes& steps) {
   for (std::size_t task = 0; task < program.tasks(); ++task) {
     if (program.task_class[task] != TaskClass::kStepEnd) continue;
     CHECK(program.label[task].micro_batch >= 0);
     const auto step = static_cast<std::size_t>(program.label[task].micro_batch);
+    if (step > last) continue;
     if (step >= steps.end.size()) steps.end.resize(step + 1, Time::Never());
     Time& end = steps.end[step];
     end = end == Time::Never() ? timeline.end[task] : std::max(end, timeline.end[task]);
@@ -20,10 +21,10 @@ void ReadMarks(const Program& program, const Timeline& timeline, StepTimes& step
 
 }  // namespace
 
-StepTimes FindSteps(const Program& program, const Timeline& timeline) {
+StepTimes FindSteps(const Program& program, const Timeline& timeline, std::size_t last) {
   StepTimes steps;
   steps.rank_end.assign(program.ranks, Time::Start());
-  ReadMarks(program, timeline, steps);
+  ReadMarks(program, timeline, last, steps);
   if (steps.end.empty()) {
     steps.end = {timeline.finish};
     steps.rank_end.assign(program.ranks, timeline.finish);

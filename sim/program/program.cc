@@ -66,7 +66,8 @@ std::string Program::NameOf(TaskId task) const {
   const Label& l = label[task.pos()];
   std::string text = names[l.name];
   if (l.micro_batch >= 0) {
-    text += task_class[task.pos()] == TaskClass::kStepEnd ? " " : " mb";
+    const TaskClass c = task_class[task.pos()];
+    text += c == TaskClass::kStepEnd || c == TaskClass::kCheckpoint ? " " : " mb";
     text += std::to_string(l.micro_batch);
   }
   if (l.layer >= 0) text += " layer " + std::to_string(l.layer);
