@@ -4,6 +4,7 @@
 #include <map>
 
 #include "models/parameters.h"
+#include "scenarios/stage_plan.h"
 #include "sim/base/check.h"
 
 namespace scenarios {
@@ -15,20 +16,27 @@ std::int64_t Part(std::int64_t n, std::int64_t parts, std::int64_t i) {
   return until(i + 1) - until(i);
 }
 
-// Distinct parameters of a pipeline stage: a tensor group of one holds nothing
-// twice, and its divisor times the group's size pads to the same rows.
-std::int64_t ParametersOfStage(const Scenario& scenario, std::int64_t stage) {
-  const Layout& layout = scenario.layout;
-  models::Stage held{.embedding = stage == 0, .head = stage == layout.pipeline - 1};
-  const std::vector<std::int64_t>& layers = scenario.pipeline.layers_of_piece;
-  for (auto piece = static_cast<std::size_t>(stage); piece < layers.size();
-       piece += static_cast<std::size_t>(layout.pipeline)) {
-    held.layers += layers[piece];
-  }
+// Distinct parameters of one piece of the model: a tensor group of one holds
+// nothing twice, and its divisor times the group's size pads to the same rows.
+std::int64_t ParametersOfPiece(const Scenario& scenario, std::int64_t piece) {
+  const auto pieces = static_cast<std::int64_t>(scenario.pipeline.layers_of_piece.size());
+  const LayerRange range = LayersOfPiece(scenario.pipeline, piece);
+  const models::Stage held{
+      .layers = range.last - range.first, .embedding = piece == 0, .head = piece == pieces - 1};
   const models::StageParameters parameters = models::ParametersOfRank(
-      scenario.model, held, {1, scenario.training.vocabulary_divisor * layout.tensor});
+      scenario.model, held, {1, scenario.training.vocabulary_divisor * scenario.layout.tensor});
   const std::int64_t again = parameters.tied_copy ? parameters.head.total() : 0;
   return parameters.total().total() - again;
+}
+
+// By pipeline stage.
+std::vector<std::int64_t> ParametersOfStages(const Scenario& scenario) {
+  const std::int64_t stages = scenario.layout.pipeline;
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(stages));
+  for (std::int64_t piece = 0; piece < stages * scenario.layout.virtual_stages; ++piece) {
+    sums[static_cast<std::size_t>(piece % stages)] += ParametersOfPiece(scenario, piece);
+  }
+  return sums;
 }
 
 // Bytes a parameter by who holds them under the scenario's optimizer sharding.
@@ -85,10 +93,7 @@ CheckpointPlan PlanCheckpoint(const Scenario& scenario) {
   const Checkpoint& save = *scenario.checkpoint;
   const Layout& layout = scenario.layout;
   const Widths widths = WidthsOf(scenario);
-  std::vector<std::int64_t> stages;
-  for (std::int64_t stage = 0; stage < layout.pipeline; ++stage) {
-    stages.push_back(ParametersOfStage(scenario, stage));
-  }
+  const std::vector<std::int64_t> stages = ParametersOfStages(scenario);
   CheckpointPlan plan{.bytes_per_parameter = widths.owned + widths.shared};
   for (std::int64_t r = 0; r < layout.ranks(); ++r) {
     const sim::Rank rank(static_cast<std::uint32_t>(r));

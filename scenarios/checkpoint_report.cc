@@ -105,7 +105,7 @@ bool Overflows(std::int64_t n, sim::Duration d) {
   return d.ps() > 0 && n > sim::Duration::Max().ps() / 4 / d.ps();
 }
 
-void AddRhythm(const Checkpoint& save, sim::Duration step_time, CheckpointReport* r) {
+void AddRhythm(const Checkpoint& save, sim::Duration step_time, const IdleSave& idle, CheckpointReport* r) {
   const bool sync = save.mode == SaveMode::kSync;
   const sim::Duration training = Overflows(save.every_steps, step_time)
                                      ? sim::Duration::Picoseconds(sim::Duration::Max().ps() / 4)
@@ -123,7 +123,7 @@ void AddRhythm(const Checkpoint& save, sim::Duration step_time, CheckpointReport
   const sim::Duration between = std::max(training + r->cost, sync ? sim::Duration() : r->earliest_interval);
   r->effective_step_time = sim::Duration::Picoseconds(between.ps() / save.every_steps);
   const sim::Duration window = r->saves_in_staging == 1 ? r->interval - r->copy_time : r->interval;
-  if (window > sim::Duration()) {
+  if (!sync && window > sim::Duration() && idle.write_to_servers <= window) {
     r->servers_needed = ServersNeeded(r->bytes, save.replicas, save.server_write, window);
   }
   if (!save.mtbf_hours) return;
@@ -175,12 +175,17 @@ sim::StepTimes SteadySteps(const Scenario& scenario, const sim::Program& program
 IdleSave IdleTimesOf(const Scenario& scenario, const CheckpointPlan& plan) {
   const topologies::StorageRoutes& routes = *scenario.fabric.storage;
   const auto idle = [&](const std::vector<sim::Bytes>& bytes, const std::vector<topologies::Route>& by_rank,
-                        sim::ByteRate limit) {
+                        sim::ByteRate limit, bool servers = true) {
     sim::TrafficDescription all;
     for (std::size_t rank = 0; rank < bytes.size(); ++rank) {
       if (bytes[rank] == sim::Bytes()) continue;
       sim::TrafficDescription one = StorageTraffic("", bytes[rank], by_rank[rank], limit);
       all.latency = std::max(all.latency, one.latency);
+      if (!servers) {
+        std::erase_if(one.flows.front().uses, [&](const sim::Use& use) {
+          return scenario.fabric.links[use.link.pos()].tier == topologies::Tier::kStorage;
+        });
+      }
       all.flows.push_back(std::move(one.flows.front()));
     }
     return IdleTime(scenario.fabric, all);
@@ -188,7 +193,8 @@ IdleSave IdleTimesOf(const Scenario& scenario, const CheckpointPlan& plan) {
   const sim::ByteRate serialise = scenario.checkpoint->serialise;
   return {.copy = idle(plan.rank_bytes, routes.to_host, {}),
           .write = idle(plan.rank_bytes, routes.write, serialise),
-          .read = idle(plan.restart_read, routes.read, serialise)};
+          .read = idle(plan.restart_read, routes.read, serialise),
+          .write_to_servers = idle(plan.rank_bytes, routes.write, serialise, /*servers=*/false)};
 }
 
 void AddCheckpoint(const Scenario& scenario, const sim::Program& program, const sim::Timeline& timeline,
@@ -214,7 +220,7 @@ void AddCheckpoint(const Scenario& scenario, const sim::Program& program, const 
     r.restart_read = restart.value().read;
     r.restart = restart.value().total;
   }
-  AddRhythm(save, report->step_time, &r);
+  AddRhythm(save, report->step_time, idle, &r);
   const sim::Duration last_write = timeline.finish.since_start();
   const sim::Duration last_step = sim::FindSteps(program, timeline).end.back().since_start();
   AddWarnings(scenario, r, last_write, last_step, &report->warnings);

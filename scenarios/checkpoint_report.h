@@ -19,6 +19,7 @@ sim::StepTimes SteadySteps(const Scenario& scenario, const sim::Program& program
 // fabric: the bytes on the busiest link, or the slowest serialiser.
 struct IdleSave {
   sim::Duration copy, write, read;
+  sim::Duration write_to_servers;  // as if the servers took no time
 };
 IdleSave IdleTimesOf(const Scenario& scenario, const CheckpointPlan& plan);
 

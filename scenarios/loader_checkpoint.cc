@@ -19,6 +19,14 @@ constexpr double kLeastRate = 1e-6;
 
 sim::ByteRate RateOf(double gb_per_s) { return sim::ByteRate::GigabytesPerSecond(gb_per_s); }
 
+std::string Rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+std::string Gigabytes(sim::Bytes bytes) { return Rounded(static_cast<double>(bytes.count()) * 1e-9) + " GB"; }
+
 void ReadContents(const config::Checkpoint& in, const Block& block, bool has_copy, Checkpoint* save) {
   const config::Checkpoint::Contents& contents = in.contents();
   save->weights = !contents.has_weights() || contents.weights();
@@ -68,19 +76,13 @@ void ReadStorage(const config::Checkpoint::Storage& in, const Block& block, Chec
   const auto together = [&](const char* name, double rate, std::int64_t times) {
     const double gb = rate * efficiency * static_cast<double>(save->servers) / static_cast<double>(times);
     if (rate == 0 || efficiency == 0 || (gb >= kLeastRate && gb <= kMostRate)) return RateOf(gb);
-    block.Error(name, "all servers together move " + std::to_string(gb) +
-                          " GB/s of a save; from 0.000001 to 1,000,000 is wanted");
+    block.Error(name, "all servers together move " + Rounded(gb) + " GB/s of a save; from " +
+                          Rounded(kLeastRate) + " to " + Rounded(kMostRate) + " is wanted");
     return sim::ByteRate();
   };
   save->write = together("write_gb_per_s", write, save->replicas);
   save->read = together("read_gb_per_s", read, 1);
   save->server_write = RateOf(write * efficiency);
-}
-
-std::string Gigabytes(sim::Bytes bytes) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.6g GB", static_cast<double>(bytes.count()) * 1e-9);
-  return text;
 }
 
 }  // namespace

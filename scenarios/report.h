@@ -95,7 +95,8 @@ struct CheckpointReport {
   sim::Bytes backlog_per_interval;               // above zero: unstable
   std::optional<std::int64_t> first_stall_save;  // from 1, in a long run
   sim::Duration first_stall_since, first_stall;  // after the first save was due; how long
-  std::optional<std::int64_t> servers_needed;    // to write within the interval; none: no number would do
+  // To write within the interval; none: no number would do, or SYNC, which waits for any.
+  std::optional<std::int64_t> servers_needed;
   std::int64_t servers = 1, replicas = 1;
   std::optional<sim::Duration> restart_read, restart;  // until hosts, and devices, have the state back
   sim::Duration restart_idle;                          // the read's closed form

@@ -57,13 +57,12 @@ std::string SaveLines(const CheckpointReport& c) {
   std::string text;
   for (std::size_t i = 0; i < c.saves.size() && i < kMost; ++i) {
     const SaveReport& save = c.saves[i];
-    std::string line = "after step " + CountText(save.after_step) + ", at " + TimeText(save.start) +
-                       ": blocked " + TimeText(save.blocked);
-    if (save.stall > sim::Duration()) {
-      line += ", of it a stall of " + TimeText(save.stall) + " since " + TimeText(save.stalled_since) +
-              ": the write before was not finished";
-    }
-    text += Line("save " + std::to_string(i + 1), line);
+    text += Line("save " + std::to_string(i + 1), "after step " + CountText(save.after_step) + ", at " +
+                                                      TimeText(save.start) + ": blocked " +
+                                                      TimeText(save.blocked));
+    if (save.stall == sim::Duration()) continue;
+    text += Line("", "of it stalled " + TimeText(save.stall) + ", since " + TimeText(save.stalled_since) +
+                         ": staging was full, the write before not finished");
   }
   if (c.saves.size() > kMost) {
     text += Line("...",
