@@ -122,6 +122,7 @@ std::optional<topologies::StorageSpec> StorageOf(const config::Scenario& in, con
   if (!scenario.checkpoint) return std::nullopt;
   const Checkpoint& save = *scenario.checkpoint;
   if (save.write == sim::ByteRate() || save.read == sim::ByteRate()) return std::nullopt;
+  if (!save.through_nics && in.checkpoint().frontend_gb_per_s() < kLeastRate) return std::nullopt;
   // Serialising reads the copy and writes the bytes that are sent.
   const std::uint32_t passes = save.serialise > sim::ByteRate() ? 3 : 1;
   return topologies::StorageSpec{

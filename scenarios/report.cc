@@ -159,9 +159,9 @@ bool DependsOn(const Scenario& scenario, const hardware::Figure& figure) {
   if (key.starts_with("peaks") || key.starts_with("gemm")) return Has(figure.value + " ", format + " ");
   if (key.starts_with("attention")) return Has(figure.value + " ", attention + " ");
   if (key == "node.disk" || key == "node.launch") return false;
-  if (key == "node.host_memory" || (key == "node.pcie" && scenario.checkpoint)) {
-    return scenario.checkpoint.has_value();
-  }
+  if (scenario.checkpoint && (key == "node.host_memory" || key == "node.pcie")) return true;
+  if (scenario.checkpoint && key == "node.nic" && scenario.checkpoint->through_nics) return true;
+  if (key == "node.host_memory") return false;
   if (key.starts_with("collectives") || key == "node.nvlink" || key == "interference") return !alone;
   if (key == "node.nic" || key == "node.pcie") return !one_node;
   return true;

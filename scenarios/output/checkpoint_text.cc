@@ -37,8 +37,8 @@ std::string Durations(const CheckpointReport& c) {
   text += Line("blocks training", TimeText(c.blocked) + " a save; costs " + TimeText(c.cost) +
                                       " with what its traffic slows down");
   text += Line("step with saves", TimeText(c.effective_step_time) + " in the long run");
-  text +=
-      Line("interval", TimeText(c.interval) + "; never stalls from " + TimeText(c.earliest_interval) + " on");
+  const std::string safe = "; never stalls from " + TimeText(c.earliest_interval) + " on";
+  text += Line("interval", TimeText(c.interval) + (c.mode == "SYNC" ? "" : safe));
   if (c.backlog_per_interval > sim::Bytes()) {
     text += Line("unstable", "backlog grows by " + Gigabytes(c.backlog_per_interval) +
                                  " an interval: " + Gigabytes(c.bytes) + " arrive, " +
@@ -72,11 +72,13 @@ std::string SaveLines(const CheckpointReport& c) {
 }
 
 std::string Planning(const CheckpointReport& c) {
-  const std::string now =
-      std::to_string(c.servers) + (c.replicas > 1 ? " with " + std::to_string(c.replicas) + " replicas" : "");
-  std::string text =
-      Line("servers", now + "; this cadence needs " +
-                          (c.servers_needed ? CountText(*c.servers_needed) : "more than any number"));
+  std::string servers = std::to_string(c.servers);
+  if (c.replicas > 1) servers += ", which write each byte " + std::to_string(c.replicas) + " times";
+  if (c.mode != "SYNC") {
+    servers += "; this cadence needs ";
+    servers += c.servers_needed ? CountText(*c.servers_needed) : "faster hosts or networks, not servers";
+  }
+  std::string text = Line("servers", servers);
   if (c.restart) {
     text += Line("restart", TimeText(*c.restart) + ", of it reading " + TimeText(*c.restart_read) +
                                 " (idle fabric " + TimeText(c.restart_idle) + ")");
