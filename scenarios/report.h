@@ -90,10 +90,11 @@ struct CheckpointReport {
   // What the simulated steps took beyond as many steady ones, a save: waiting
   // for it, and what its traffic slowed down; stalls apart.
   sim::Duration cost;
-  sim::Duration effective_step_time;             // in the long run, with saves
-  sim::Bytes served_per_interval;                // what the writers manage
-  sim::Bytes backlog_per_interval;               // above zero: unstable
-  std::optional<std::int64_t> first_stall_save;  // from 1, in a long run
+  sim::Duration effective_step_time;  // in the long run, with saves
+  sim::Bytes served_per_interval;     // what the writers manage
+  sim::Bytes backlog_per_interval;    // above zero: unstable
+  // In a long run, from 1; its copy waits that long, and training with it, less a step if OVERLAPPED.
+  std::optional<std::int64_t> first_stall_save;
   sim::Duration first_stall_since, first_stall;  // after the first save was due; how long
   // To write within the interval; none: no number would do, or SYNC, which waits for any.
   std::optional<std::int64_t> servers_needed;

@@ -145,6 +145,8 @@ TEST(CheckpointReport, AnIntervalShorterThanTheSaveIsWarnedAboutWithBothFigures)
               Contains(HasSubstr("a save takes 45 s to copy and write, and one is due every 30 s")));
   EXPECT_GT(report.checkpoint->stalled, sim::Duration());
   ExpectTime(report.checkpoint->effective_step_time, Ms(45'000));
+  // Stalls apart, a save costs its copy.
+  ExpectTime(report.checkpoint->cost, Ms(5000));
   Checkpoint seldom = often;
   seldom.every_steps = 3;
   const Report rested = OfSynthetic(Saving(1, seldom, Ms(5000), Ms(40'000), 9), Ms(25'000));
