@@ -39,7 +39,8 @@ void CheckHeads(const Model& m, Checker* check) {
   for (const auto& [name, has] : {std::pair{"qk_norm", m.qk_norm},
                                   {"relative_positions", m.relative_positions},
                                   {"alibi", m.alibi},
-                                  {"qkv_bias", m.biases.qkv}}) {
+                                  {"qkv_bias", m.biases.qkv},
+                                  {"parallel_residual", m.parallel_residual}}) {
     if (has) check->Error(name, "is not supported with latent attention");
   }
   if (!m.rotary) check->Error("latent", "needs rotary positions: rope_dim channels of a head are turned");

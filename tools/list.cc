@@ -51,13 +51,15 @@ Table ScenarioTable(proto::Diagnostics* diagnostics) {
 }
 
 Table ModelTable(proto::Diagnostics* diagnostics) {
-  Table table{"models", {"name", "parameters", "layers", "hidden", "heads", "kv_heads", "vocabulary"}};
+  Table table{"models",
+              {"name", "parameters", "active", "layers", "hidden", "heads", "kv_heads", "vocabulary"}};
   for (const proto::CatalogueFile& entry : models::Catalogue()) {
     const auto m = models::ReadModel(std::string(entry.name), {}, "", diagnostics);
     if (!m) continue;
     const auto n = [](std::int64_t value) { return std::to_string(value); };
-    table.rows.push_back({m->name, n(models::ParametersOf(*m).total()), n(m->layers), n(m->hidden),
-                          n(m->heads), n(m->kv_heads), n(m->vocabulary)});
+    const models::ModelParameters p = models::ParametersOf(*m);
+    table.rows.push_back({m->name, n(p.total()), n(p.active()), n(m->layers), n(m->hidden), n(m->heads),
+                          n(m->kv_heads), n(m->vocabulary)});
   }
   return table;
 }
