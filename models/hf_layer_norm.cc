@@ -31,7 +31,8 @@ void ReadHfGpt2(HfConfig* config, Model* model) {
   ReadHeadDim(config, "n_head", model);
   model->ffn = config->Optional({"n_inner"}, 1, kMostHfFfn, 4 * model->hidden);
   model->vocabulary = config->Required({"vocab_size"}, 1, kMostHfFfn);
-  model->max_positions = config->Required({"n_positions", "max_position_embeddings"}, 1, kMostHfTokens);
+  model->max_positions =
+      config->Required({"n_positions", "n_ctx", "max_position_embeddings"}, 1, kMostHfTokens);
   model->learned_positions = model->max_positions;
   model->rotary = false;
   model->tied_embedding = config->Flag("tie_word_embeddings", true);

@@ -31,11 +31,11 @@ void Tell(const models::HfImport& import, bool verbose, std::ostream& err) {
   if (import.nested) err << "import: the language model alone; what surrounds it is left out\n";
   if (import.unknown.empty()) return;
   if (!verbose) {
-    err << "import: " << import.unknown.size() << " unknown key" << (import.unknown.size() == 1 ? "" : "s")
+    err << "import: " << import.unknown.size() << " key" << (import.unknown.size() == 1 ? "" : "s")
         << " ignored; --verbose lists them\n";
     return;
   }
-  for (const std::string& key : import.unknown) err << "import: unknown key ignored: " << key << '\n';
+  for (const std::string& key : import.unknown) err << "import: key ignored: " << key << '\n';
 }
 
 // Writes it whole or not at all. Returns the exit status.
