@@ -31,8 +31,9 @@ void Tell(const models::HfImport& import, bool verbose, std::ostream& err) {
   if (import.nested) err << "import: the language model alone; what surrounds it is left out\n";
   if (import.unknown.empty()) return;
   if (!verbose) {
-    err << "import: " << import.unknown.size() << " key" << (import.unknown.size() == 1 ? "" : "s")
-        << " ignored; --verbose lists them\n";
+    const bool one = import.unknown.size() == 1;
+    err << "import: " << import.unknown.size() << (one ? " key" : " keys") << " ignored; --verbose lists "
+        << (one ? "it\n" : "them\n");
     return;
   }
   for (const std::string& key : import.unknown) err << "import: key ignored: " << key << '\n';
