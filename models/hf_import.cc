@@ -72,6 +72,9 @@ ModelSource SourceOf(const std::string& file, const std::string& hub_name, const
   if (hub) source.url = "https://huggingface.co/" + hub_name + "/blob/main/config.json";
   source.note = "imported from " + file + ", model_type " + import.model_type;
   if (import.nested) source.note += "; the language model alone";
+  if (import.model_type.starts_with("llama4") && import.model.sliding_window > 0) {
+    source.note += "; its chunks of attention are taken for a window of their length";
+  }
   return source;
 }
 
