@@ -112,6 +112,15 @@ TEST(Catalogue, EveryModelHasItsPublishedNumberOfParameters) {
   EXPECT_EQ(found, totals.size());
 }
 
+// Its authors count what a token uses without the table: 3.61e9 and 5.13e9.
+// Source: gpt-oss model card, table 1.
+TEST(Catalogue, ActiveParametersOfGptOssWithoutTheTableAreItsModelCards) {
+  for (const auto& [name, billions] : {std::pair{"gpt_oss_20b", 3.61}, {"gpt_oss_120b", 5.13}}) {
+    const ModelParameters p = ParametersOf(Load(name));
+    EXPECT_NEAR(static_cast<double>(p.active() - p.table) * 1e-9, billions, 0.005) << name;
+  }
+}
+
 TEST(Catalogue, CommentsOfModelFilesCiteTheirTotals) {
   const auto grouped = [](std::int64_t n) {
     std::string text = std::to_string(n);

@@ -87,7 +87,7 @@ TEST(ReadModel, RefusesExpertsThatDoNotFit) {
       {{{"experts.shared_gate", "true"}}, "experts.shared_gate: has no meaning without shared experts"},
       {{{"experts.first_dense_layers", "32"}, {"ffn", "64"}}, "experts: are in none of the 32 layers"},
       {{{"experts.routed", "100000"}, {"experts.ffn", "10000000"}, {"hidden", "1000000"}},
-       "experts.routed: experts of more than 1e18 parameters"},
+       "experts.routed: experts of more than 1e17 parameters"},
   };
   for (const Case& c : cases) {
     const Reading r = Read("mixtral_8x7b", c.sets);
