@@ -71,8 +71,8 @@ Table HardwareTable(proto::Diagnostics* diagnostics) {
               {},
               {0, 2, 3, 4, 5, 6, 7, 8}};
   for (const hardware::Device& d : hardware::ReadCatalogue(diagnostics)) {
-    const auto bf16 = static_cast<std::size_t>(sim::NumberFormat::kBf16);
-    table.rows.push_back({d.name, d.architecture, Number(d.peak_flops_per_s[bf16] * 1e-12, "%.1f"),
+    const double peak = d.peak_flops_per_s[static_cast<std::size_t>(sim::NumberFormat::kBf16)];
+    table.rows.push_back({d.name, d.architecture, peak > 0 ? Number(peak * 1e-12, "%.1f") : "-",
                           Number(static_cast<double>(d.memory.count()) * 1e-9, "%.1f"),
                           Number(d.memory_rate.bytes_per_second() * 1e-9, "%.0f"),
                           Count(d, hardware::Basis::kMeasured), Count(d, hardware::Basis::kPublished),
