@@ -94,10 +94,12 @@ constexpr Range kRanges[] = {
 };
 
 // Fields that a file may leave out; nothing else.
-constexpr std::array kOptional = {
-    "Hardware.aliases", "Gemm.tiles", "Gemm.roofline", "Collective.limit_inside_gb_per_s",
-    "Node.nvlink",      "Node.nic",   "Source.url",    "Source.note",
-    "Source.date"};
+constexpr std::array kOptional = {"Hardware.aliases",   "Hardware.derived_from",
+                                  "Hardware.attention", "Gemm.tiles",
+                                  "Gemm.roofline",      "Collective.limit_inside_gb_per_s",
+                                  "Node.nvlink",        "Node.nic",
+                                  "Source.url",         "Source.note",
+                                  "Source.date"};
 
 std::string KeyOf(const pb::FieldDescriptor& field) {
   return field.containing_type()->name() + "." + field.name();

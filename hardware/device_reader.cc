@@ -1,15 +1,19 @@
 #include "hardware/device_reader.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 #include "hardware/catalogue.h"
+#include "hardware/device_base.h"
 #include "hardware/device_message.h"
 #include "proto/hardware.pb.h"
 
 namespace hardware {
 
 namespace {
+
+using orrery::config::Hardware;
 
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -28,34 +32,13 @@ std::string Beside(const std::string& folder, const std::string& file) {
   return (std::filesystem::path(folder) / file).string();
 }
 
-// One text, wherever it came from.
-std::optional<Device> ReadText(const std::string& file, std::string_view text,
-                               const std::vector<proto::Override>& overrides,
-                               proto::Diagnostics* diagnostics) {
-  orrery::config::Hardware message;
-  proto::Document document;
-  if (!proto::Read(file, text, overrides, &message, &document, diagnostics)) return std::nullopt;
-  if (!CheckDevice(message, document.root(), diagnostics)) return std::nullopt;
-  Device device = ConvertDevice(message);
-  device.file = file;
-  device.figures = ListFigures(message);
-  return device;
-}
-
-std::optional<Device> ReadPath(const std::string& path, const std::vector<proto::Override>& overrides,
-                               proto::Diagnostics* diagnostics) {
-  std::string text;
-  if (!proto::ReadFile(path, &text, diagnostics)) return std::nullopt;
-  return ReadText(path, text, overrides, diagnostics);
-}
-
 // The catalogue's file of this name or alias, or null; appends all names.
 const proto::CatalogueFile* FindInCatalogue(const std::string& name, std::vector<std::string>* known) {
   const proto::CatalogueFile* found = nullptr;
   for (const proto::CatalogueFile& file : Catalogue()) {
     known->emplace_back(file.name);
     if (file.name == name) found = &file;
-    orrery::config::Hardware message;
+    Hardware message;
     proto::Document document;
     proto::Diagnostics ignored;  // a test reads every catalogue file
     if (!proto::Read(std::string(file.file), file.text, {}, &message, &document, &ignored)) continue;
@@ -86,6 +69,95 @@ std::string UnknownDevice(const std::string& name, const std::vector<std::string
   return what;
 }
 
+// The devices from the wanted one to the one that is read, each derived from
+// the next: paths, and names of the catalogue.
+using Chain = std::vector<std::string>;
+constexpr std::size_t kLongestChain = 5;
+
+bool ReadMessage(const std::string& file, std::string_view text, const Chain& chain, Hardware* message,
+                 proto::Document* document, proto::Diagnostics* diagnostics);
+
+// The device that the last file of `chain` is derived from; `place` is where it says so.
+bool ReadBase(const std::string& name, const std::string& place, const Chain& chain, Hardware* base,
+              proto::Diagnostics* diagnostics) {
+  std::string file, text, link;
+  if (IsPath(name)) {
+    const std::filesystem::path folder = std::filesystem::path(chain.back()).parent_path();
+    link = file = (folder / name).lexically_normal().string();
+  } else {
+    std::vector<std::string> known;
+    const proto::CatalogueFile* found = FindInCatalogue(name, &known);
+    if (found == nullptr) {
+      diagnostics->Error(place, UnknownDevice(name, known));
+      return false;
+    }
+    file = found->file;
+    text = found->text;
+    link = found->name;
+  }
+  std::string through;
+  for (const std::string& step : chain) through += step + ", ";
+  if (std::find(chain.begin(), chain.end(), link) != chain.end()) {
+    diagnostics->Error(place, link + " is derived from itself: " + through + link);
+    return false;
+  }
+  if (chain.size() == kLongestChain) {
+    diagnostics->Error(place, "derived through more than " + std::to_string(kLongestChain - 1) +
+                                  " devices: " + through + link);
+    return false;
+  }
+  if (text.empty() && !proto::ReadFile(file, &text, diagnostics)) return false;
+  Chain longer = chain;
+  longer.push_back(link);
+  proto::Document document;
+  return ReadMessage(file, text, longer, base, &document, diagnostics) &&
+         CheckDevice(*base, document.root(), diagnostics);
+}
+
+// One text with what it is derived from. What is right of its own is in
+// `message` also when it fails, unless the base fails.
+bool ReadMessage(const std::string& file, std::string_view text, const Chain& chain, Hardware* message,
+                 proto::Document* document, proto::Diagnostics* diagnostics) {
+  const bool read = proto::Read(file, text, {}, message, document, diagnostics);
+  if (!message->has_derived_from()) return read;
+  Hardware base;
+  const proto::Field root = document->root();
+  return document->complete() &&
+         ReadBase(message->derived_from(), root.At("derived_from").place(), chain, &base, diagnostics) &&
+         TakeFromBase(base, root, message, diagnostics) && read;
+}
+
+// One text, wherever it came from: `link` is what it is called in a chain.
+std::optional<Device> ReadText(const std::string& file, const std::string& link, std::string_view text,
+                               const std::vector<proto::Override>& overrides,
+                               proto::Diagnostics* diagnostics) {
+  Hardware message;
+  proto::Document document;
+  bool good = ReadMessage(file, text, {link}, &message, &document, diagnostics);
+  if (good || !message.has_derived_from()) {
+    good = proto::Apply(overrides, &message, &document, diagnostics) && good;
+  }
+  for (const proto::Override& set : overrides) {
+    if (set.path != "derived_from") continue;
+    diagnostics->Error("--set " + std::to_string(set.index) + ": " + set.prefix + set.path,
+                       "the file alone chooses it; wanted is another device, or its fields one by one");
+    good = false;
+  }
+  if (!good || !CheckDevice(message, document.root(), diagnostics)) return std::nullopt;
+  Device device = ConvertDevice(message);
+  device.file = file;
+  device.figures = ListFigures(message);
+  return device;
+}
+
+std::optional<Device> ReadPath(const std::string& path, const std::vector<proto::Override>& overrides,
+                               proto::Diagnostics* diagnostics) {
+  std::string text;
+  if (!proto::ReadFile(path, &text, diagnostics)) return std::nullopt;
+  return ReadText(path, std::filesystem::path(path).lexically_normal().string(), text, overrides,
+                  diagnostics);
+}
+
 }  // namespace
 
 std::optional<Device> ReadDevice(const std::string& name_or_path,
@@ -107,13 +179,14 @@ std::optional<Device> ReadDevice(const std::string& name_or_path,
     diagnostics->Error(place, UnknownDevice(name_or_path, known));
     return std::nullopt;
   }
-  return ReadText(std::string(file->file), file->text, overrides, diagnostics);
+  return ReadText(std::string(file->file), std::string(file->name), file->text, overrides, diagnostics);
 }
 
 std::vector<Device> ReadCatalogue(proto::Diagnostics* diagnostics) {
   std::vector<Device> devices;
   for (const proto::CatalogueFile& file : Catalogue()) {
-    std::optional<Device> device = ReadText(std::string(file.file), file.text, {}, diagnostics);
+    std::optional<Device> device =
+        ReadText(std::string(file.file), std::string(file.name), file.text, {}, diagnostics);
     if (device.has_value()) devices.push_back(std::move(*device));
   }
   return devices;

@@ -105,8 +105,9 @@ double VisibleKeys(const sim::AttentionShape& shape) {
 }
 
 double AttentionForwardFlops(const sim::AttentionShape& shape) {
-  return 4 * static_cast<double>(shape.batch) * static_cast<double>(shape.query_heads) *
-         static_cast<double>(shape.query_length) * VisibleKeys(shape) * static_cast<double>(shape.head_dim);
+  return 2 * static_cast<double>(shape.batch) * static_cast<double>(shape.query_heads) *
+         static_cast<double>(shape.query_length) * VisibleKeys(shape) *
+         static_cast<double>(sim::ForwardWidth(shape));
 }
 
 double AttentionSeconds(const AttentionModel& model, const sim::AttentionShape& shape, bool backward,
@@ -125,8 +126,10 @@ double AttentionSeconds(const AttentionModel& model, const sim::AttentionShape& 
   keys = std::min(keys, Cover(static_cast<double>(shape.kv_length), kBlock) * kBlock);
   const double rate = masked ? pass.causal_flops_per_s : pass.full_flops_per_s;
   const double sm_rate = rate / share.sms_of_whole_device;
-  const double block_flops =
-      (backward ? 2.5 : 1) * 4 * kBlock * (keys + pass.overhead_tokens) * static_cast<double>(shape.head_dim);
+  // The mean over the two contractions, or the five.
+  const double width = backward ? static_cast<double>(sim::BackwardWidth(shape)) / 5
+                                : static_cast<double>(sim::ForwardWidth(shape)) / 2;
+  const double block_flops = (backward ? 2.5 : 1) * 4 * kBlock * (keys + pass.overhead_tokens) * width;
   const double compute = std::max(blocks / share.sms, 1.0) * block_flops / sm_rate;
   const double memory = bytes / (memory_efficiency * share.memory_bytes_per_s);
   return model.fixed_s + std::max(compute, memory);

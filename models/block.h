@@ -49,7 +49,7 @@ struct Activation {
 };
 
 struct Block {
-  const char* name = "";  // "attention", "mlp", "embedding", "head"
+  const char* name = "";  // "attention", "mlp", "experts", "embedding", "head"
 
   std::vector<sim::Kernel> before_gather, main, after_reduce;
   std::vector<sim::Kernel> backward_head, backward_main, backward_weight, backward_tail;

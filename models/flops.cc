@@ -5,10 +5,32 @@
 namespace models {
 namespace {
 
-// Weights of one layer's matrices, without biases and norms.
-sim::Wide LayerMatrices(const Model& m) {
-  const sim::Wide attention = 2 * m.hidden * (m.heads + m.kv_heads) * m.head_dim;
-  return attention + (m.gated ? 3 : 2) * m.hidden * m.ffn;
+// Weights of the attention's matrices in one layer, without biases and norms.
+sim::Wide AttentionMatrices(const Model& m) {
+  if (!m.has_latent()) return static_cast<sim::Wide>(2) * m.hidden * (m.heads + m.kv_heads) * m.head_dim;
+  const Latent& latent = m.latent;
+  const sim::Wide query = static_cast<sim::Wide>(m.heads) * m.head_dim;
+  const sim::Wide query_matrices =
+      latent.query_rank > 0 ? latent.query_rank * (m.hidden + query) : m.hidden * query;
+  const sim::Wide kv =
+      static_cast<sim::Wide>(m.hidden) * (latent.kv_rank + latent.rope_dim) +
+      static_cast<sim::Wide>(latent.kv_rank) * m.heads * (latent.nope_dim + latent.value_dim);
+  return query_matrices + kv + static_cast<sim::Wide>(m.heads) * latent.value_dim * m.hidden;
+}
+
+// Weights that one token meets in the feed-forward of a layer, the router's too.
+sim::Wide FeedForwardMatrices(const Model& m, std::int64_t layer) {
+  const std::int64_t matrices = m.gated ? 3 : 2;
+  const Experts& e = m.experts;
+  if (!HasExperts(m, layer)) return static_cast<sim::Wide>(matrices) * m.hidden * m.ffn;
+  const sim::Wide widths = static_cast<sim::Wide>(e.per_token) * e.ffn + e.all_shared_ffn();
+  return m.hidden * (matrices * widths + e.routed + (e.shared_gate ? 1 : 0));
+}
+
+sim::Wide LayersMatrices(const Model& m) {
+  sim::Wide sum = m.layers * AttentionMatrices(m);
+  for (std::int64_t layer = 0; layer < m.layers; ++layer) sum += FeedForwardMatrices(m, layer);
+  return sum;
 }
 
 // Twice the query-key pairs of one sequence, so that half a diagonal is whole.
@@ -21,7 +43,8 @@ sim::Wide TwicePairs(const Model& m, std::int64_t layer, std::int64_t length, At
 sim::Wide AttentionFlops(const Model& m, std::int64_t sequences, std::int64_t length, AttentionCount count) {
   sim::Wide twice_pairs = 0;
   for (std::int64_t layer = 0; layer < m.layers; ++layer) twice_pairs += TwicePairs(m, layer, length, count);
-  return 2 * twice_pairs * sequences * m.heads * m.head_dim;  // 2 contractions of 2 FLOPs, per pair
+  // Two contractions of 2 FLOPs a pair: over a key's channels, and over a value's.
+  return twice_pairs * sequences * m.heads * (m.head_dim + m.value_dim());
 }
 
 }  // namespace
@@ -30,7 +53,7 @@ FlopsOf ForwardFlops(const Model& model, std::int64_t sequences, std::int64_t se
                      AttentionCount count) {
   const sim::Wide tokens = static_cast<sim::Wide>(sequences) * sequence_length;
   FlopsOf flops;
-  flops.linear = 2 * tokens * LayerMatrices(model) * model.layers;
+  flops.linear = 2 * tokens * LayersMatrices(model);
   flops.attention = AttentionFlops(model, sequences, sequence_length, count);
   flops.logits = 2 * tokens * model.hidden * model.vocabulary;
   return flops;
@@ -53,7 +76,7 @@ sim::Wide FullRecomputeFlops(const Model& model, std::int64_t sequences, std::in
 }
 
 sim::Wide TwoPD(const Model& model, std::int64_t tokens) {
-  return static_cast<sim::Wide>(2) * ParametersOf(model).total() * tokens;
+  return static_cast<sim::Wide>(2) * ParametersOf(model).active() * tokens;
 }
 
 sim::Wide SixPD(const Model& model, std::int64_t tokens) { return 3 * TwoPD(model, tokens); }

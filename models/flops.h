@@ -4,9 +4,11 @@
 // sim::Flops ends at 9.2e18, which suffices for one kernel only.
 //
 //   forward of one token   2 (QKVO + MLP matrices) layers + 2 hidden vocabulary
-//                          + 4 reach heads head_dim, layer by layer
+//                          + 2 reach heads (head_dim + value_dim), layer by layer
 //   backward               twice the forward, also for the first layer
 //
+// In a layer with experts a token meets per_token routed ones, the shared ones and
+// the router. Relative positions are projected once a sequence and count nothing.
 // `reach` is the sequence, or the sliding window where that is less. The
 // `causal` forms count only the pairs that a query may see, the diagonal as half.
 //
@@ -24,7 +26,7 @@
 namespace models {
 
 struct FlopsOf {
-  sim::Wide linear = 0;     // attention's four and the feed-forward's two or three matrices
+  sim::Wide linear = 0;     // attention's matrices and the feed-forwards', of all layers
   sim::Wide attention = 0;  // QK^T and PV
   sim::Wide logits = 0;     // the output matrix, tied or not; the look-up counts nothing
   sim::Wide total() const { return linear + attention + logits; }
@@ -49,7 +51,7 @@ sim::Wide FullRecomputeFlops(const Model& model, std::int64_t sequences, std::in
 
 // 2 and 6 operations per parameter and token: the planner's rule of thumb.
 // Source: Kaplan et al., "Scaling laws for neural language models", 2020, section 2.1;
-// here with all parameters, the embedding too.
+// here with all parameters that are active, the embedding too.
 sim::Wide TwoPD(const Model& model, std::int64_t tokens);
 sim::Wide SixPD(const Model& model, std::int64_t tokens);
 

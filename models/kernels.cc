@@ -27,7 +27,7 @@ Sizes::Sizes(const Model& model, const Execution& execution) {
   cut_h = cut * model.hidden;
   query = QueryHeadsOfRank(model, tensor) * model.head_dim;
   kv = KvHeadsOfRank(model, tensor) * model.head_dim;
-  ffn = model.ffn / tensor;
+  output = QueryHeadsOfRank(model, tensor) * model.value_dim();
   vocabulary = PadVocabulary(model.vocabulary, execution.vocabulary_divisor, tensor) / tensor;
 }
 
@@ -65,14 +65,32 @@ Kernel Gemm(const char* name, sim::GemmShape shape, sim::NumberFormat format, st
   return kernel;
 }
 
+Kernel GroupedGemm(const char* name, std::int64_t rows, std::int64_t n, std::int64_t k, std::int64_t groups,
+                   sim::NumberFormat format) {
+  const std::int64_t busy = std::min(groups, rows);  // fewer tokens than experts leave some without
+  Kernel kernel = Gemm(name, {rows, n, k, 1}, format);
+  kernel.gemm = {(rows + busy - 1) / busy, n, k, busy};
+  kernel.bytes = kernel.bytes + Bytes((busy - 1) * sim::ByteWidth(format) * k * n);
+  return kernel;
+}
+
 void AddWeightGradient(const char* name, std::int64_t out, std::int64_t in, std::int64_t tokens,
                        const Execution& execution, std::vector<Kernel>* kernels) {
-  const std::int64_t weights = out * in;
+  AddGroupedWeightGradient(name, out, in, tokens, 1, execution, kernels);
+}
+
+void AddGroupedWeightGradient(const char* name, std::int64_t out, std::int64_t in, std::int64_t rows,
+                              std::int64_t groups, const Execution& execution, std::vector<Kernel>* kernels) {
+  const std::int64_t busy = std::min(groups, rows);
+  const std::int64_t weights = busy * out * in;
   const std::int64_t element = ElementWidth(execution.format);
   const std::int64_t sum = execution.gradient_fp32 ? 4 : element;
   // The epilogue reads and writes the sum; it does not write the GEMM's own output.
   const std::int64_t epilogue = execution.fused ? (2 * sum - element) * weights : 0;
-  kernels->push_back(Gemm(name, {out, in, tokens, 1}, execution.format, epilogue));
+  Kernel kernel = Gemm(name, {out, in, rows, 1}, execution.format, epilogue);
+  kernel.gemm = {out, in, (rows + busy - 1) / busy, busy};
+  kernel.bytes = kernel.bytes + Bytes((busy - 1) * element * out * in);
+  kernels->push_back(kernel);
   if (!execution.fused) kernels->push_back(Moves("gradient_accumulation", (element + 2 * sum) * weights));
 }
 
@@ -147,15 +165,19 @@ void AddBackwardTail(const Model& model, const Execution& execution, Block* bloc
   block->backward_tail.push_back(Moves("residual_backward", 3 * sizes.cut_h * sizes.element));
 }
 
-void AddCommunication(const Model& model, const Execution& execution, Block* block) {
+void AddCommunication(const Model& model, const Execution& execution, Half half, Block* block) {
   if (execution.tensor == 1) return;
   const Bytes tensor = WholeTensor(model, execution);
-  block->reduce_forward = tensor;
-  block->reduce_backward = tensor;
+  const bool first = half == Half::kAttention, parallel = model.parallel_residual;
+  const bool ends = !first || !parallel;            // its output is summed over the group
+  const bool begins = first || !SharesNorm(model);  // its input's gradient is
+  if (ends) block->reduce_forward = tensor;
+  if (begins) block->reduce_backward = tensor;
   if (!execution.sequence_parallel) return;
-  block->gather_forward = tensor;
-  block->gather_backward = tensor;
-  block->gather_again = tensor;
+  if (begins) block->gather_forward = tensor;
+  if (ends) block->gather_backward = tensor;
+  // One input for both is gathered again once, by the half whose backward comes first.
+  if (!first || !SharesNorm(model)) block->gather_again = tensor;
 }
 
 sim::Wide TotalFlops(const std::vector<Kernel>& kernels) {
@@ -166,15 +188,40 @@ sim::Wide TotalFlops(const std::vector<Kernel>& kernels) {
 
 // Widens before it multiplies: it is asked about sizes that may not fit.
 sim::Wide LargestKernelFlops(const Model& model, const Execution& execution) {
-  CHECK(CanShare(model, execution.tensor));
-  const std::int64_t query = QueryHeadsOfRank(model, execution.tensor) * model.head_dim;
-  const std::int64_t kv = KvHeadsOfRank(model, execution.tensor) * model.head_dim;
-  const std::int64_t up = (model.gated ? 2 : 1) * model.ffn / execution.tensor;
-  const std::int64_t rows =
-      PadVocabulary(model.vocabulary, execution.vocabulary_divisor, execution.tensor) / execution.tensor;
+  const std::int64_t tensor = execution.tensor;
+  CHECK(CanShare(model, tensor));
+  const std::int64_t heads = QueryHeadsOfRank(model, tensor);
+  const std::int64_t query = heads * model.head_dim;
+  const std::int64_t kv = KvHeadsOfRank(model, tensor) * model.head_dim;
+  const std::int64_t matrices = model.gated ? 2 : 1;
+  const Experts& experts = model.experts;
+  const std::int64_t rows = PadVocabulary(model.vocabulary, execution.vocabulary_divisor, tensor) / tensor;
   const sim::Wide tokens = static_cast<sim::Wide>(execution.micro_batch) * execution.sequence_length;
-  const sim::Wide linear = 2 * tokens * std::max({query + 2 * kv, up, rows}) * model.hidden;
-  return std::max(linear, 5 * tokens * execution.sequence_length * query);
+  // Channels that one GEMM makes of hidden ones, or of narrow vectors.
+  const sim::Wide widest =
+      std::max({static_cast<sim::Wide>(query + 2 * kv), static_cast<sim::Wide>(matrices * model.ffn / tensor),
+                static_cast<sim::Wide>(rows), static_cast<sim::Wide>(experts.routed + 1),
+                static_cast<sim::Wide>(matrices) * experts.all_shared_ffn() / tensor,
+                static_cast<sim::Wide>(matrices) * experts.per_token * experts.ffn / tensor});
+  sim::Wide linear = 2 * tokens * widest * model.hidden;
+  if (model.has_latent()) {
+    const Latent& latent = model.latent;
+    const std::int64_t value = heads * (latent.nope_dim + latent.value_dim);
+    linear = std::max({linear, 2 * tokens * latent.query_rank * std::max(query, model.hidden),
+                       2 * tokens * latent.kv_rank * std::max(value, model.hidden),
+                       2 * tokens * (latent.kv_rank + latent.rope_dim) * model.hidden});
+  }
+  const std::int64_t core = heads * std::max(model.head_dim, model.value_dim());
+  return std::max(linear, 5 * tokens * execution.sequence_length * core);
+}
+
+sim::Wide WidestTensor(const Model& model) {
+  const Experts& experts = model.experts;
+  const Latent& latent = model.latent;
+  const sim::Wide routed = static_cast<sim::Wide>(experts.per_token) * std::max(experts.ffn, model.hidden);
+  return std::max({routed, static_cast<sim::Wide>(experts.all_shared_ffn()),
+                   static_cast<sim::Wide>(std::max({model.hidden, model.ffn, model.vocabulary, experts.routed,
+                                                    latent.query_rank, latent.kv_rank}))});
 }
 
 }  // namespace models

@@ -26,8 +26,8 @@ struct Sizes {
   std::int64_t whole_h;     // tokens x hidden
   std::int64_t cut_h;       // cut x hidden
   std::int64_t query;       // channels of this rank's query heads
-  std::int64_t kv;          // channels of this rank's key heads; values have as many
-  std::int64_t ffn;         // channels of this rank's feed-forward
+  std::int64_t kv;          // channels of this rank's key heads; values have as many, but for MLA
+  std::int64_t output;      // channels of this rank's heads' outputs
   std::int64_t vocabulary;  // this rank's rows of the padded vocabulary
 };
 
@@ -44,11 +44,20 @@ sim::Kernel Moves(const char* name, std::int64_t bytes,
 sim::Kernel Gemm(const char* name, sim::GemmShape shape, sim::NumberFormat format,
                  std::int64_t more_bytes = 0);
 
+// [m,k] x [k,n] for each of `groups` experts, whose rows are `rows` in all: m is
+// rows / groups, and one more for some where that is not whole.
+sim::Kernel GroupedGemm(const char* name, std::int64_t rows, std::int64_t n, std::int64_t k,
+                        std::int64_t groups, sim::NumberFormat format);
+
 // The weight gradient [out, in] of a linear layer over `tokens`, added to what
 // earlier micro-batches left: in the GEMM's epilogue when fused, else by a kernel
 // of its own.
 void AddWeightGradient(const char* name, std::int64_t out, std::int64_t in, std::int64_t tokens,
                        const Execution& execution, std::vector<sim::Kernel>* kernels);
+// The same for each of `groups` experts, which have `rows` tokens in all.
+void AddGroupedWeightGradient(const char* name, std::int64_t out, std::int64_t in, std::int64_t rows,
+                              std::int64_t groups, const Execution& execution,
+                              std::vector<sim::Kernel>* kernels);
 
 // `bytes_of_input` are read to add up the gradient of a bias.
 void AddBiasGradient(const char* name, std::int64_t bytes_of_input, std::vector<sim::Kernel>* kernels);
@@ -67,8 +76,13 @@ void AddNormBackward(const char* name, std::int64_t rows, std::int64_t width, co
 void AddAfterReduce(const Model& model, const Execution& execution, bool bias, Block* block);
 void AddBackwardHead(const Model& model, const Execution& execution, bool bias, Block* block);
 void AddBackwardTail(const Model& model, const Execution& execution, Block* block);
-// What tensor parallelism moves around a half of a layer.
-void AddCommunication(const Model& model, const Execution& execution, Block* block);
+// What tensor parallelism moves around a half of a layer. Halves side by side
+// (parallel residual) reduce their sum once, after the feed-forward.
+enum class Half : std::uint8_t { kAttention, kFeedForward };
+void AddCommunication(const Model& model, const Execution& execution, Half half, Block* block);
+
+// Whether the feed-forward reads what attention's norm wrote.
+inline bool SharesNorm(const Model& model) { return model.norms_per_layer == 1; }
 
 }  // namespace models
 

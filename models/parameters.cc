@@ -16,7 +16,26 @@ std::int64_t EndNorms(const Model& model, bool embedding, bool head) {
   return count * NormParameters(model);
 }
 
-Held AttentionOfRank(const Model& model, std::int64_t tensor) {
+// What every rank has whole and works with on its part of the sequence: the way
+// down to the narrow vectors of latent attention, and their norms.
+std::int64_t LatentDown(const Model& model) {
+  const Latent& latent = model.latent;
+  if (!model.has_latent()) return 0;
+  return latent.query_rank * (model.hidden + 1) + latent.kv_rank * (model.hidden + 1) +
+         latent.rope_dim * model.hidden;
+}
+
+Held LatentAttentionOfRank(const Model& model, std::int64_t heads) {
+  const Latent& latent = model.latent;
+  const std::int64_t from = latent.query_rank > 0 ? latent.query_rank : model.hidden;
+  Held held;
+  held.sharded = heads * (from * model.head_dim + latent.kv_rank * (latent.nope_dim + latent.value_dim) +
+                          latent.value_dim * model.hidden);
+  held.replicated = LatentDown(model);
+  return held;
+}
+
+Held GroupedAttentionOfRank(const Model& model, std::int64_t tensor) {
   const std::int64_t query = QueryHeadsOfRank(model, tensor) * model.head_dim;
   const std::int64_t kv = KvHeadsOfRank(model, tensor) * model.head_dim;
   const std::int64_t in = model.hidden + (model.biases.qkv ? 1 : 0);  // a bias is one more row
@@ -24,22 +43,61 @@ Held AttentionOfRank(const Model& model, std::int64_t tensor) {
   held.sharded = query * in + query * model.hidden;
   const bool shared = tensor > model.kv_heads;
   (shared ? held.replicated : held.sharded) += 2 * kv * in;
-  // The output's bias is added after the reduction, once, so every rank keeps it.
-  if (model.biases.attention_output) held.replicated += model.hidden;
   if (model.qk_norm) held.replicated += 2 * model.head_dim;
+  if (model.relative_positions) held.sharded += query * model.hidden;
   return held;
 }
 
-Held MlpOfRank(const Model& model, std::int64_t tensor) {
-  const std::int64_t ffn = model.ffn / tensor;
+Held AttentionOfRank(const Model& model, std::int64_t tensor) {
+  const std::int64_t heads = QueryHeadsOfRank(model, tensor);
+  Held held =
+      model.has_latent() ? LatentAttentionOfRank(model, heads) : GroupedAttentionOfRank(model, tensor);
+  // The output's bias is added after the reduction, once, so every rank keeps it.
+  if (model.biases.attention_output) held.replicated += model.hidden;
+  if (model.attention_sinks) held.sharded += heads;
+  return held;
+}
+
+// One feed-forward of this width in the whole group.
+Held FeedForwardOfRank(const Model& model, std::int64_t width, std::int64_t tensor) {
+  const std::int64_t ffn = width / tensor;
   const std::int64_t up = model.gated ? 2 : 1;
   Held held;
   held.sharded = (up + 1) * ffn * model.hidden;
-  if (model.biases.mlp) {
+  if (model.biases.mlp && width > 0) {
     held.sharded += up * ffn;
     held.replicated += model.hidden;
   }
   return held;
+}
+
+std::int64_t RouterParameters(const Model& model) {
+  const Experts& experts = model.experts;
+  return experts.routed * (model.hidden + (experts.router_bias ? 1 : 0)) +
+         (experts.shared_gate ? model.hidden : 0);
+}
+
+// One layer of this kind on one rank.
+StageParameters LayerOfRank(const Model& model, bool with_experts, std::int64_t tensor) {
+  StageParameters p;
+  p.attention = AttentionOfRank(model, tensor);
+  p.norms.replicated = model.norms_per_layer * NormParameters(model);
+  p.of_cut_tokens = p.norms.replicated + LatentDown(model);
+  if (!with_experts) {
+    p.mlp = FeedForwardOfRank(model, model.ffn, tensor);
+    return p;
+  }
+  const Experts& experts = model.experts;
+  p.mlp = experts.shared * FeedForwardOfRank(model, experts.shared_ffn, tensor);
+  p.experts = experts.routed * FeedForwardOfRank(model, experts.ffn, tensor);
+  p.router.replicated = RouterParameters(model);
+  p.of_cut_tokens += p.router.replicated;
+  return p;
+}
+
+std::int64_t PredictionModule(const Model& model) {
+  const std::int64_t join = 2 * model.hidden * model.hidden;  // the last module's output and the next token
+  return ParametersOfLayer(model, model.layers - 1).total() + join + 3 * NormParameters(model);
 }
 
 }  // namespace
@@ -52,6 +110,7 @@ std::int64_t PadVocabulary(std::int64_t vocabulary, std::int64_t divisor, std::i
 
 bool CanShare(const Model& model, std::int64_t tensor) {
   if (tensor <= 0 || model.heads % tensor != 0 || model.ffn % tensor != 0) return false;
+  if (model.experts.ffn % tensor != 0 || model.experts.shared_ffn % tensor != 0) return false;
   return model.kv_heads % tensor == 0 || tensor % model.kv_heads == 0;
 }
 
@@ -65,31 +124,72 @@ std::int64_t KvHeadsOfRank(const Model& model, std::int64_t tensor) {
   return tensor <= model.kv_heads ? model.kv_heads / tensor : 1;
 }
 
+LayerParameters ParametersOfLayer(const Model& model, std::int64_t layer) {
+  const StageParameters p = LayerOfRank(model, HasExperts(model, layer), 1);
+  return {.attention = p.attention.total(),
+          .mlp = p.mlp.total(),
+          .experts = p.experts.total(),
+          .router = p.router.total(),
+          .norms = p.norms.total()};
+}
+
 ModelParameters ParametersOf(const Model& model) {
   ModelParameters p;
   p.table = model.vocabulary * model.hidden;
   p.positions = model.learned_positions * model.hidden;
   p.end_norms = EndNorms(model, true, true);
   p.output = model.tied_embedding ? 0 : p.table;
-  p.layer.attention = AttentionOfRank(model, 1).total();
-  p.layer.mlp = MlpOfRank(model, 1).total();
-  p.layer.norms = model.norms_per_layer * NormParameters(model);
-  p.layers = model.layers;
+  const StageParameters all = ParametersOfRank(model, {.layers = model.layers}, {});
+  p.layers = {.attention = all.attention.total(),
+              .mlp = all.mlp.total(),
+              .experts = all.experts.total(),
+              .router = all.router.total(),
+              .norms = all.norms.total()};
+  const Experts& experts = model.experts;
+  if (experts.routed > 0) p.idle = p.layers.experts / experts.routed * (experts.routed - experts.per_token);
+  if (model.prediction_modules > 0) p.prediction_modules = model.prediction_modules * PredictionModule(model);
   return p;
 }
 
+StageParameters operator+(const StageParameters& a, const StageParameters& b) {
+  return {.attention = a.attention + b.attention,
+          .mlp = a.mlp + b.mlp,
+          .experts = a.experts + b.experts,
+          .router = a.router + b.router,
+          .norms = a.norms + b.norms,
+          .embedding = a.embedding + b.embedding,
+          .head = a.head + b.head,
+          .tied_copy = a.tied_copy || b.tied_copy,
+          .of_cut_tokens = a.of_cut_tokens + b.of_cut_tokens};
+}
+
 StageParameters ParametersOfRank(const Model& model, const Stage& stage, const TensorShape& shape) {
-  const std::int64_t rows =
-      PadVocabulary(model.vocabulary, shape.vocabulary_divisor, shape.tensor) / shape.tensor;
+  CHECK(stage.first_layer >= 0 && stage.layers >= 0 && stage.first_layer + stage.layers <= model.layers);
+  std::int64_t with_experts = 0;
+  for (std::int64_t i = 0; i < stage.layers; ++i) {
+    if (HasExperts(model, stage.first_layer + i)) ++with_experts;
+  }
+  const StageParameters dense = LayerOfRank(model, false, shape.tensor);
+  const StageParameters expert = LayerOfRank(model, true, shape.tensor);
+  // A rank alone has no other that could hold the same.
   const bool alone = shape.tensor == 1;
   const auto replicated = [alone](std::int64_t n) { return alone ? Held{n, 0} : Held{0, n}; };
-  const auto moved = [alone](Held h) { return alone ? Held{h.total(), 0} : h; };
+  const auto all = [&](Held StageParameters::*part) {
+    const Held held = (stage.layers - with_experts) * (dense.*part) + with_experts * (expert.*part);
+    return alone ? Held{held.total(), 0} : held;
+  };
 
   StageParameters p;
-  p.attention = stage.layers * moved(AttentionOfRank(model, shape.tensor));
-  p.mlp = stage.layers * moved(MlpOfRank(model, shape.tensor));
-  p.norms = replicated(stage.layers * model.norms_per_layer * NormParameters(model) +
-                       EndNorms(model, stage.embedding, stage.head));
+  p.attention = all(&StageParameters::attention);
+  p.mlp = all(&StageParameters::mlp);
+  p.experts = all(&StageParameters::experts);
+  p.router = all(&StageParameters::router);
+  const std::int64_t end_norms = EndNorms(model, stage.embedding, stage.head);
+  p.norms = all(&StageParameters::norms) + replicated(end_norms);
+  p.of_cut_tokens =
+      (stage.layers - with_experts) * dense.of_cut_tokens + with_experts * expert.of_cut_tokens + end_norms;
+  const std::int64_t rows =
+      PadVocabulary(model.vocabulary, shape.vocabulary_divisor, shape.tensor) / shape.tensor;
   if (stage.embedding) {
     p.embedding = Held{rows * model.hidden, 0} + replicated(model.learned_positions * model.hidden);
   }

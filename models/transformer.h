@@ -17,8 +17,14 @@
 // the scores again (2.5 times the forward). Elementwise kernels count none.
 // Bytes are each tensor read or written once a kernel, parameters included.
 //
+// Halves side by side (parallel residual) share their input, and one reduction after
+// the feed-forward. Latent attention and experts: see latent_attention_block.cc and
+// experts_block.h.
+//
 // Leaves out: the two FP32 statistics a row that a norm keeps, casts to FP8, the
-// scale that some models put on their embedding, the copies of a transpose.
+// scale that some models put on their embedding, the copies of a transpose, the
+// bytes of ALiBi's slopes and of attention's sinks, what relative positions add to
+// the scores (their keys are made), modules that predict further tokens.
 //
 // Sources: Korthikanti et al. 2022, sections 4.1 to 4.3; Dao, "FlashAttention-2",
 // 2023, sections 3.1 and 4.1; Megatron-LM, core/tensor_parallel/layers.py.
@@ -41,7 +47,7 @@ namespace models {
 // Norm, QKV, core, output, residual.
 Block AttentionBlock(const Model& model, const Execution& execution, std::int64_t layer);
 
-// Norm, up (and gate), nonlinearity, down, residual.
+// Norm, up (and gate), nonlinearity, down, residual; or experts, where the layer has them.
 Block MlpBlock(const Model& model, const Execution& execution, std::int64_t layer);
 
 // Look-up in this rank's rows of the table, learned positions, dropout.
@@ -53,6 +59,10 @@ Block HeadBlock(const Model& model, const Execution& execution);
 // No kernel of any block executes more; for checking a scenario.
 // REQUIRES: CanShare(model, tensor)
 sim::Wide LargestKernelFlops(const Model& model, const Execution& execution);
+
+// Numbers a token of the widest tensor that a layer or the head makes on the whole
+// group; for checking a scenario.
+sim::Wide WidestTensor(const Model& model);
 
 // All that these kernels execute.
 sim::Wide TotalFlops(const std::vector<sim::Kernel>& kernels);

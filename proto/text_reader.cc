@@ -209,11 +209,20 @@ struct Reader {
     document->state_->type = type;
     return &document->state_->top;
   }
-  static void End(bool complete, const std::string& override_prefix, Document* document) {
-    document->complete_ = complete;
-    document->override_prefix_ = override_prefix;
+  static void Complete(bool complete, Document* document) { document->complete_ = complete; }
+  static Location* Override(const std::string& prefix, Document* document) {
+    document->override_prefix_ = prefix;
+    return &document->state_->top;
   }
 };
+
+bool Apply(const std::vector<Override>& overrides, Message* message, Document* document,
+           Diagnostics* diagnostics) {
+  const std::size_t before = diagnostics->errors().size();
+  Location* top = Reader::Override(overrides.empty() ? "" : overrides.front().prefix, document);
+  for (const Override& set : overrides) ApplyOverride(set, message, top, diagnostics);
+  return diagnostics->errors().size() == before;
+}
 
 bool Read(const std::string& file, std::string_view text, const std::vector<Override>& overrides,
           Message* message, Document* document, Diagnostics* diagnostics) {
@@ -233,12 +242,11 @@ bool Read(const std::string& file, std::string_view text, const std::vector<Over
   Fill(syntax.root, origin, "", message, top, diagnostics);
   const bool too_many = diagnostics->errors().size() >= origin.most_errors;
   if (too_many) diagnostics->Error(file, "there are more mistakes than these; mend them first");
-  Reader::End(syntax.errors.empty() && !too_many, overrides.empty() ? "" : overrides.front().prefix,
-              document);
+  Reader::Complete(syntax.errors.empty() && !too_many, document);
   if (origin.notation == Notation::kJson && diagnostics->errors().size() == before) {
     if (const auto error = RefuseJson(text)) diagnostics->Error(origin.Place(error->at, ""), error->what);
   }
-  for (const Override& set : overrides) ApplyOverride(set, message, top, diagnostics);
+  Apply(overrides, message, document, diagnostics);
   return diagnostics->errors().size() == before;
 }
 

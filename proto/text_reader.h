@@ -101,6 +101,11 @@ struct Override {
 bool Read(const std::string& file, std::string_view text, const std::vector<Override>& overrides,
           google::protobuf::Message* message, Document* document, Diagnostics* diagnostics);
 
+// Applies overrides alone, where `message` was made of more than `document`:
+// of what another file gives beneath it. Returns whether there were no errors.
+bool Apply(const std::vector<Override>& overrides, google::protobuf::Message* message, Document* document,
+           Diagnostics* diagnostics);
+
 // The whole file, or an error line: missing, a directory, not UTF-8, over 64 MiB.
 bool ReadFile(const std::string& path, std::string* text, Diagnostics* diagnostics);
 

@@ -21,8 +21,10 @@ std::int64_t Part(std::int64_t n, std::int64_t parts, std::int64_t i) {
 std::int64_t ParametersOfPiece(const Scenario& scenario, std::int64_t piece) {
   const auto pieces = static_cast<std::int64_t>(scenario.pipeline.layers_of_piece.size());
   const LayerRange range = LayersOfPiece(scenario.pipeline, piece);
-  const models::Stage held{
-      .layers = range.last - range.first, .embedding = piece == 0, .head = piece == pieces - 1};
+  const models::Stage held{.layers = range.last - range.first,
+                           .embedding = piece == 0,
+                           .head = piece == pieces - 1,
+                           .first_layer = range.first};
   const models::StageParameters parameters = models::ParametersOfRank(
       scenario.model, held, {1, scenario.training.vocabulary_divisor * scenario.layout.tensor});
   const std::int64_t again = parameters.tied_copy ? parameters.head.total() : 0;

@@ -153,9 +153,8 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   // Activations of a stage must be countable: 40 bytes and more for each of these.
   constexpr sim::Wide kMostNumbers = 20'000'000'000'000'000;
   const models::Model& model = scenario.model;
-  const sim::Wide widest = std::max({model.hidden, model.ffn, model.vocabulary});
-  const sim::Wide numbers = widest * scenario.batch.micro * scenario.batch.sequence_length *
-                            (model.layers + 1) *
+  const sim::Wide numbers = models::WidestTensor(model) * scenario.batch.micro *
+                            scenario.batch.sequence_length * (model.layers + 1) *
                             scenario.pipeline.schedule->in_flight(scenario.pipeline.shape, 0);
   if (numbers > kMostNumbers) {
     top.Of("batch").Error("micro",

@@ -1,6 +1,8 @@
 // Layout and batch: who shares what, and whether the numbers multiply.
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "proto/scenario.pb.h"
 #include "scenarios/layout_rules.h"
@@ -28,6 +30,24 @@ void ReadUnsimulated(const config::Layout& in, const Block& layout, std::int64_t
   refuse("context", context);
   refuse("expert", expert);
   refuse("expert_tensor", expert_tensor);
+}
+
+// Why `tensor` ranks cannot share a layer of the model, if so.
+std::optional<sim::Error> RefuseSharing(const Scenario& scenario, std::int64_t tensor) {
+  const models::Model& model = scenario.model;
+  const std::pair<std::int64_t, const char*> shared[] = {
+      {model.heads, "attention heads"},
+      {model.ffn, "feed-forward channels"},
+      {model.experts.ffn, "channels of an expert"},
+      {model.experts.shared_ffn, "channels of a shared expert"}};
+  for (const auto& [whole, what] : shared) {
+    if (whole == 0) continue;  // the model has none
+    if (auto error = RefuseDivision(tensor, whole, OfModel(what, scenario))) return error;
+  }
+  if (model.kv_heads % tensor == 0 || tensor % model.kv_heads == 0) return std::nullopt;
+  return sim::Error{std::to_string(tensor) + " neither divides the " + std::to_string(model.kv_heads) + ' ' +
+                    OfModel("key/value heads", scenario) + " nor is a multiple of them; " +
+                    DivisorsText(model.kv_heads, tensor) + " would do"};
 }
 
 }  // namespace
@@ -110,19 +130,8 @@ void CheckModelFits(const Block& top, bool has_model, Scenario* scenario) {
   if (!has_model) return;
   const models::Model& model = scenario->model;
   const std::int64_t tensor = scenario->layout.tensor;
-  const Block layout = top.Of("layout");
   if (tensor > 0) {
-    if (const auto error = RefuseDivision(tensor, model.heads, OfModel("attention heads", *scenario))) {
-      layout.Error("tensor", error->message);
-    } else if (const auto ffn =
-                   RefuseDivision(tensor, model.ffn, OfModel("feed-forward channels", *scenario))) {
-      layout.Error("tensor", ffn->message);
-    } else if (model.kv_heads % tensor != 0 && tensor % model.kv_heads != 0) {
-      layout.Error("tensor", std::to_string(tensor) + " neither divides the " +
-                                 std::to_string(model.kv_heads) + ' ' +
-                                 OfModel("key/value heads", *scenario) + " nor is a multiple of them; " +
-                                 DivisorsText(model.kv_heads, tensor) + " would do");
-    }
+    if (const auto error = RefuseSharing(*scenario, tensor)) top.Of("layout").Error("tensor", error->message);
   }
   const std::int64_t length = scenario->batch.sequence_length;
   if (model.learned_positions > 0 && length > model.learned_positions) {

@@ -194,6 +194,12 @@ void WarnUnwise(const Block& top, Scenario* scenario) {
                   ", the widest that the device has figures for",
               scenario);
   }
+  if (model.prediction_modules > 0) {
+    top.Warn("model", "model",
+             text(model.prediction_modules) +
+                 " module(s) that predict further tokens are counted, but not part of the step",
+             scenario);
+  }
   if (layout.pipeline > 1 && scenario->batch.micro_batches < layout.pipeline) {
     top.Of("layout").Warn("pipeline", "layout.pipeline",
                           text(scenario->batch.micro_batches) + " micro-batches cannot fill " +

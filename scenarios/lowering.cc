@@ -105,49 +105,100 @@ sim::ByteRate LimitOf(const sim::CollectivePlan& plan, const sim::CoupledFlow& f
 // One collective, and what does not depend on the protocol.
 struct Plan {
   sim::CollectivePlan collective;
-  std::vector<LinkLoads> loads;                // by flow
-  std::vector<std::vector<LinkLoads>> filled;  // by flow: its edges, if it has a fill
+  std::vector<LinkLoads> loads;               // by flow
+  std::vector<std::vector<LinkLoads>> edges;  // by flow: each edge by itself, of a chain; else empty
 };
 
-// The fill passes all edges but the slowest ones, a chunk over each, one after
-// the other. Several flows fill side by side, and the longest counts.
-sim::Duration FillTime(const topologies::Fabric& fabric, const Plan& plan,
-                       const hardware::CollectiveTiming& protocol, sim::Bytes chunk) {
-  sim::Duration longest;
-  for (std::size_t i = 0; i < plan.collective.flows.size(); ++i) {
-    const sim::CoupledFlow& flow = plan.collective.flows[i];
-    const sim::ByteRate limit = LimitOf(plan.collective, flow, protocol);
-    std::vector<sim::Duration> times;
-    for (const LinkLoads& edge : plan.filled[i]) {
-      times.push_back(
-          IdleTimeOfFlow(fabric, FlowOf({.size = std::min(flow.size, chunk)}, edge, protocol, limit)));
-    }
-    std::sort(times.begin(), times.end());
-    times.resize(std::min<std::size_t>(times.size(), flow.fill_chunks));
-    longest = std::max(longest, std::accumulate(times.begin(), times.end(), sim::Duration()));
+// The fastest that the edges of chains can be, each, while all of them are busy
+// at once: every link shared out evenly. By flow and edge; empty where the
+// plan has no chain. A channel is one thread block and gets no faster where
+// other channels have yet to start: so the fill has a closed form.
+using EdgeRates = std::vector<std::vector<sim::ByteRate>>;
+
+EdgeRates RatesOfChains(const topologies::Fabric& fabric, const Plan& plan,
+                        const hardware::CollectiveTiming& protocol, sim::ByteRate limit) {
+  std::uint64_t denominator = 1;
+  for (const LinkLoads& flow : plan.loads) denominator = std::lcm(denominator, flow.denominator);
+  std::map<sim::LinkId, std::uint64_t> load;  // of all flows, in units of 1 / denominator
+  for (const LinkLoads& flow : plan.loads) {
+    for (const WeightedLink& use : flow.uses) load[use.link] += use.weight * (denominator / flow.denominator);
   }
-  return longest;
+  EdgeRates rates(plan.edges.size());
+  for (std::size_t i = 0; i < plan.edges.size(); ++i) {
+    for (const LinkLoads& edge : plan.edges[i]) {
+      sim::Wide rate = limit.milli() > 0 ? limit.milli() : INT64_MAX;
+      for (const WeightedLink& use : edge.uses) {
+        const sim::Wide wire =
+            sim::Wide{fabric.links[use.link.pos()].capacity.milli()} * protocol.wire_denominator;
+        const sim::Wide shared = static_cast<sim::Wide>(load[use.link]) * protocol.wire_numerator;
+        rate = std::min(rate, wire * static_cast<sim::Wide>(denominator) / shared);
+      }
+      rates[i].push_back(
+          sim::ByteRate::MilliBytesPerSecond(static_cast<std::int64_t>(std::max<sim::Wide>(rate, 1))));
+    }
+  }
+  return rates;
 }
 
-sim::TrafficDescription WithProtocol(const topologies::Fabric& fabric, const Plan& lowered,
-                                     const hardware::CollectiveTiming& protocol, sim::Bytes chunk) {
-  const sim::CollectivePlan& plan = lowered.collective;
+// A chain is filled when one chunk has passed all its edges but the slowest,
+// which carries all the bytes. Of several chains the last one to end counts.
+sim::Duration FillTime(const sim::CollectivePlan& plan, const EdgeRates& rates, sim::Bytes chunk) {
+  sim::Duration chain, slowest_edge;
+  for (std::size_t i = 0; i < plan.flows.size(); ++i) {
+    const sim::Bytes size = plan.flows[i].size;
+    const std::uint32_t chunks = sim::ChunksOfChain(size, chunk);
+    const sim::Volume a_chunk = sim::Volume::OfFraction(size, 1, chunks);
+    sim::Duration all_edges, slowest;
+    for (const sim::ByteRate rate : rates[i]) {
+      all_edges += TimeAt(a_chunk, rate.milli());
+      slowest = std::max(slowest, TimeAt(sim::Volume::Of(size), rate.milli()));
+    }
+    const sim::Duration of_slowest_edge =
+        TimeAt(a_chunk, std::min_element(rates[i].begin(), rates[i].end())->milli());
+    chain = std::max(chain, all_edges - of_slowest_edge + slowest);
+    slowest_edge = std::max(slowest_edge, slowest);
+  }
+  return chain - slowest_edge;
+}
+
+// One protocol's traffic, and the parts that the chunk expansion needs too.
+struct Lowered {
+  sim::TrafficDescription traffic;
+  const hardware::CollectiveTiming* protocol = nullptr;  // null: nothing to send
+  sim::ByteRate limit;                                   // of one connection; zero = none
+  EdgeRates rates;
+  sim::Duration fill;  // what of the latency is fill
+};
+
+Lowered WithProtocol(const topologies::Fabric& fabric, const Plan& planned,
+                     const hardware::CollectiveTiming& protocol, sim::Bytes chunk) {
+  const sim::CollectivePlan& plan = planned.collective;
   sim::Duration inside, between;
-  for (const LinkLoads& load : lowered.loads) {
+  for (const LinkLoads& load : planned.loads) {
     inside = std::max(inside, load.latency_inside);
     between = std::max(between, load.latency_between);
   }
-  sim::TrafficDescription traffic;
-  const bool one_node = plan.steps_between == 0;
-  const sim::Duration step_inside = one_node ? protocol.step_inside : protocol.step_inside_multi_node;
-  traffic.latency = protocol.base + std::int64_t{plan.steps_inside} * (step_inside + inside) +
-                    std::int64_t{plan.steps_between} * (protocol.step_between + between) +
-                    FillTime(fabric, lowered, protocol, chunk);
-  for (std::size_t i = 0; i < plan.flows.size(); ++i) {
-    const sim::CoupledFlow& flow = plan.flows[i];
-    traffic.flows.push_back(FlowOf(flow, lowered.loads[i], protocol, LimitOf(plan, flow, protocol)));
+  Lowered lowered{.traffic = {},
+                  .protocol = &protocol,
+                  .limit = LimitOf(plan, plan.flows.front(), protocol),
+                  .rates = {},
+                  .fill = {}};
+  if (plan.flows.front().is_chain) {
+    lowered.rates = RatesOfChains(fabric, planned, protocol, lowered.limit);
+    lowered.fill = FillTime(plan, lowered.rates, chunk);
   }
-  return traffic;
+  const sim::Duration step_inside =
+      plan.steps_between == 0 ? protocol.step_inside : protocol.step_inside_multi_node;
+  lowered.traffic.latency = protocol.base + std::int64_t{plan.steps_inside} * (step_inside + inside) +
+                            std::int64_t{plan.steps_between} * (protocol.step_between + between) +
+                            lowered.fill;
+  for (std::size_t i = 0; i < plan.flows.size(); ++i) {
+    const sim::ByteRate limit = lowered.rates.empty()
+                                    ? LimitOf(plan, plan.flows[i], protocol)
+                                    : *std::min_element(lowered.rates[i].begin(), lowered.rates[i].end());
+    lowered.traffic.flows.push_back(FlowOf(plan.flows[i], planned.loads[i], protocol, limit));
+  }
+  return lowered;
 }
 
 }  // namespace
@@ -180,22 +231,15 @@ sim::Duration IdleTime(const topologies::Fabric& fabric, const sim::TrafficDescr
 
 namespace {
 
-// The traffic of the fastest protocol, and which one that is.
-struct Lowered {
-  sim::TrafficDescription traffic;
-  const hardware::CollectiveTiming* protocol = nullptr;  // null: nothing to send
-  sim::ByteRate limit;                                   // of one connection; zero = none
-  sim::Duration fill;                                    // what of the latency is fill
-};
-
+// With the protocol that is fastest on the idle fabric.
 Lowered Lower(const topologies::Fabric& fabric, std::span<const hardware::CollectiveTiming> timing,
               const sim::CollectiveRequest& request, std::span<const std::uint32_t> devices,
               sim::Bytes chunk) {
   Plan plan{sim::PlanCollective(request), {}, {}};
   for (const sim::CoupledFlow& flow : plan.collective.flows) {
     plan.loads.push_back(LoadsOf(fabric, devices, flow.edges));
-    std::vector<LinkLoads>& edges = plan.filled.emplace_back();
-    if (flow.fill_chunks == 0) continue;
+    std::vector<LinkLoads>& edges = plan.edges.emplace_back();
+    if (!flow.is_chain) continue;
     for (const sim::EdgeLoad& edge : flow.edges) {
       edges.push_back(LoadsOf(fabric, devices, std::span(&edge, 1)));
     }
@@ -204,12 +248,11 @@ Lowered Lower(const topologies::Fabric& fabric, std::span<const hardware::Collec
   sim::Duration best_time = sim::Duration::Max();
   for (const hardware::CollectiveTiming& protocol : timing) {
     if (plan.collective.flows.empty()) break;
-    sim::TrafficDescription traffic = WithProtocol(fabric, plan, protocol, chunk);
-    const sim::Duration time = IdleTime(fabric, traffic);
+    Lowered lowered = WithProtocol(fabric, plan, protocol, chunk);
+    const sim::Duration time = IdleTime(fabric, lowered.traffic);
     if (time >= best_time) continue;
     best_time = time;
-    best = {std::move(traffic), &protocol, LimitOf(plan.collective, plan.collective.flows.front(), protocol),
-            FillTime(fabric, plan, protocol, chunk)};
+    best = std::move(lowered);
   }
   best.traffic.name = sim::ToText(request.kind);
   best.traffic.size = request.size;
@@ -236,12 +279,20 @@ ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
   if (whole.protocol == nullptr) return chunked;
   chunked.rendezvous.latency = whole.traffic.latency - whole.fill;        // the transfers fill by themselves
   std::map<std::pair<std::uint32_t, std::uint32_t>, LinkLoads> loads_of;  // by edge
+  std::vector<std::map<std::uint32_t, std::size_t>> edge_of;              // by channel and sender
+  for (const sim::CoupledFlow& flow : sim::PlanCollective(request).flows) {
+    std::map<std::uint32_t, std::size_t>& edges = edge_of.emplace_back();
+    for (std::size_t i = 0; i < flow.edges.size(); ++i) edges.emplace(flow.edges[i].from, i);
+  }
   for (sim::Transfer& transfer : sim::ExpandIntoChunks(request, chunk)) {
     const auto [loads, is_new] = loads_of.try_emplace({transfer.from, transfer.to});
     const sim::EdgeLoad edge{transfer.from, transfer.to, 1};
     if (is_new) loads->second = LoadsOf(fabric, devices, std::span(&edge, 1));
     sim::TrafficDescription traffic{.name = "chunk", .size = transfer.size};
-    traffic.flows.push_back(FlowOf({.size = transfer.size}, loads->second, *whole.protocol, whole.limit));
+    const sim::ByteRate limit =
+        whole.rates.empty() ? whole.limit
+                            : whole.rates[transfer.channel][edge_of[transfer.channel].at(transfer.from)];
+    traffic.flows.push_back(FlowOf({.size = transfer.size}, loads->second, *whole.protocol, limit));
     chunked.transfers.push_back(
         {std::move(traffic), transfer.from, transfer.to, transfer.channel, std::move(transfer.after)});
   }

@@ -6,9 +6,9 @@
 // that would be fastest on the idle fabric, as NCCL chooses.
 //
 // The fill of a chain (broadcast) is latency too: one chunk over every edge but
-// the slowest, each at the rate that this edge has alone. So it is not stretched
-// when other traffic slows the flow down, and fast edges inside a node are not
-// charged at the rate of the slow ones between nodes.
+// the slowest, each at the rate that it has while all channels are busy. So it is
+// not stretched when other traffic slows the flow down, and fast edges inside a
+// node are not charged at the rate of the slow ones between nodes.
 
 #ifndef SCENARIOS_LOWERING_H_
 #define SCENARIOS_LOWERING_H_

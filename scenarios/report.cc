@@ -186,7 +186,9 @@ Report Describe(const Scenario& scenario) {
   report.micro_batch = scenario.batch.micro;
   report.micro_batches = scenario.batch.micro_batches;
   report.sequence_length = scenario.batch.sequence_length;
-  report.parameters = models::ParametersOf(scenario.model).total();
+  const models::ModelParameters parameters = models::ParametersOf(scenario.model);
+  report.parameters = parameters.total();
+  report.active_parameters = parameters.active();
   report.steps = scenario.steps;
   report.memory_per_device = scenario.device.usable_memory;
   report.warnings = scenario.warnings;

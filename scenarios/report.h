@@ -50,7 +50,7 @@ struct TierReport {
 
 // What a planner computes by hand, beside what the simulation gave.
 struct ClosedForm {
-  double six_pd_flops = 0;              // 6 * parameters * tokens of a step
+  double six_pd_flops = 0;              // 6 * active parameters * tokens of a step
   double six_pd_mfu = 0;                // what MFU must be for T = 6PD / (N * peak * MFU)
   double time_at_peak_s = 0;            // 6PD / (N * peak)
   double bubble_share = 0;              // (p-1) / (v*m + p-1) of the pipeline's own time
@@ -121,7 +121,8 @@ struct Report {
   std::int64_t tensor = 1, pipeline = 1, data = 1, virtual_stages = 1;
   bool sequence = false;
   std::int64_t global_batch = 0, micro_batch = 0, micro_batches = 0, sequence_length = 0;
-  std::int64_t parameters = 0;  // of the whole model
+  std::int64_t parameters = 0;         // of the whole model
+  std::int64_t active_parameters = 0;  // of which one token uses; less with experts
 
   std::string digest;
   std::uint64_t tasks = 0, events = 0;

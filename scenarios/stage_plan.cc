@@ -40,7 +40,7 @@ BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block,
           .activations = models::ActivationBytes(block, recompute)};
 }
 
-// Layers differ only by their window of attention, so few blocks are distinct.
+// Layers of one kind have the same blocks, so few are distinct.
 class Planner {
  public:
   Planner(const Scenario& scenario, const hardware::CostModel& cost, StagePlan* plan)
@@ -53,16 +53,18 @@ class Planner {
   }
 
   Unit Layer(std::int64_t layer) {
-    const std::int64_t window = models::WindowOf(scenario_.model, layer);
+    const models::LayerKind kind = models::KindOf(scenario_.model, layer);
     const Recompute recompute = scenario_.training.recompute;
-    auto at = layers_.find(window);
+    auto at = layers_.find(kind);
     if (at == layers_.end()) {
-      const std::vector<std::uint32_t> blocks = {
-          Add(models::AttentionBlock(scenario_.model, execution_, layer), recompute),
-          Add(models::MlpBlock(scenario_.model, execution_, layer), recompute)};
-      at = layers_.emplace(window, blocks).first;
+      Unit unit{.blocks = {Add(models::AttentionBlock(scenario_.model, execution_, layer), recompute),
+                           Add(models::MlpBlock(scenario_.model, execution_, layer), recompute)},
+                .parameters = Held({.layers = 1, .first_layer = layer}).total().total()};
+      at = layers_.emplace(kind, std::move(unit)).first;
     }
-    return {.layer = layer, .blocks = at->second, .parameters = Held({.layers = 1}).total().total()};
+    Unit unit = at->second;
+    unit.layer = layer;
+    return unit;
   }
 
   // The head's share is what the last stage holds beside its layers.
@@ -89,7 +91,7 @@ class Planner {
   const models::Execution execution_;
   const hardware::CostModel& cost_;
   StagePlan* plan_;
-  std::map<std::int64_t, std::vector<std::uint32_t>> layers_;  // by window
+  std::map<models::LayerKind, Unit> layers_;  // one of each kind
 };
 
 // Gradients become ready from the last chunk's last unit to the first chunk's
@@ -119,10 +121,10 @@ void FillBuckets(const Scenario& scenario, StagePlan* plan) {
 }
 
 // Parameters whose gradient each tensor rank computes from its part of the
-// sequence only: the norms.
+// sequence only.
 sim::Bytes SequenceGradient(const Scenario& scenario, const StagePlan& plan) {
   if (!scenario.layout.sequence || scenario.layout.tensor == 1) return {};
-  return sim::Bytes(plan.held.norms.total() * sim::ByteWidth(scenario.training.gradient_format));
+  return sim::Bytes(plan.held.of_cut_tokens * sim::ByteWidth(scenario.training.gradient_format));
 }
 
 }  // namespace
@@ -140,18 +142,19 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
   Planner planner(scenario, cost, &plan);
   const std::int64_t stages = scenario.layout.pipeline;
   const std::int64_t pieces = stages * scenario.layout.virtual_stages;
-  models::Stage held;
+  models::StageParameters layers;
+  models::Stage ends;
   for (std::int64_t piece = stage; piece < pieces; piece += stages) {
     std::vector<Unit>& units = plan.chunks.emplace_back();
     if (piece == 0) units.push_back(planner.Embedding());
     const LayerRange range = LayersOfPiece(scenario.pipeline, piece);
     for (std::int64_t layer = range.first; layer < range.last; ++layer) units.push_back(planner.Layer(layer));
     if (piece == pieces - 1) units.push_back(planner.Head(stages == 1));
-    held.layers += range.last - range.first;
-    held.embedding = held.embedding || piece == 0;
-    held.head = held.head || piece == pieces - 1;
+    layers = layers + planner.Held({.layers = range.last - range.first, .first_layer = range.first});
+    ends.embedding = ends.embedding || piece == 0;
+    ends.head = ends.head || piece == pieces - 1;
   }
-  plan.held = planner.Held(held);
+  plan.held = layers + planner.Held(ends);
   FillBuckets(scenario, &plan);
 
   const Training& training = scenario.training;
@@ -161,7 +164,7 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
   plan.optimizer = TimesOf(cost, models::OptimizerKernels(parameters, (parameters + owners - 1) / owners,
                                                           training.format, training.gradient_format));
   plan.boundary = models::LayerInput(scenario.model, ExecutionOf(scenario));
-  if (stages > 1 && scenario.model.tied_embedding && (held.embedding || held.head)) {
+  if (stages > 1 && scenario.model.tied_embedding && (ends.embedding || ends.head)) {
     const models::Held table = planner.Held({.head = true}).head;
     plan.tied_gradient = sim::Bytes(table.total() * sim::ByteWidth(training.gradient_format));
   }

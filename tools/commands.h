@@ -8,6 +8,7 @@
 namespace tools {
 
 Command CheckCommand();
+Command ImportCommand();
 Command ListCommand();
 Command RunCommand();
 

@@ -51,13 +51,15 @@ Table ScenarioTable(proto::Diagnostics* diagnostics) {
 }
 
 Table ModelTable(proto::Diagnostics* diagnostics) {
-  Table table{"models", {"name", "parameters", "layers", "hidden", "heads", "kv_heads", "vocabulary"}};
+  Table table{"models",
+              {"name", "parameters", "active", "layers", "hidden", "heads", "kv_heads", "vocabulary"}};
   for (const proto::CatalogueFile& entry : models::Catalogue()) {
     const auto m = models::ReadModel(std::string(entry.name), {}, "", diagnostics);
     if (!m) continue;
     const auto n = [](std::int64_t value) { return std::to_string(value); };
-    table.rows.push_back({m->name, n(models::ParametersOf(*m).total()), n(m->layers), n(m->hidden),
-                          n(m->heads), n(m->kv_heads), n(m->vocabulary)});
+    const models::ModelParameters p = models::ParametersOf(*m);
+    table.rows.push_back({m->name, n(p.total()), n(p.active()), n(m->layers), n(m->hidden), n(m->heads),
+                          n(m->kv_heads), n(m->vocabulary)});
   }
   return table;
 }
@@ -69,8 +71,8 @@ Table HardwareTable(proto::Diagnostics* diagnostics) {
               {},
               {0, 2, 3, 4, 5, 6, 7, 8}};
   for (const hardware::Device& d : hardware::ReadCatalogue(diagnostics)) {
-    const auto bf16 = static_cast<std::size_t>(sim::NumberFormat::kBf16);
-    table.rows.push_back({d.name, d.architecture, Number(d.peak_flops_per_s[bf16] * 1e-12, "%.1f"),
+    const double peak = d.peak_flops_per_s[static_cast<std::size_t>(sim::NumberFormat::kBf16)];
+    table.rows.push_back({d.name, d.architecture, peak > 0 ? Number(peak * 1e-12, "%.1f") : "-",
                           Number(static_cast<double>(d.memory.count()) * 1e-9, "%.1f"),
                           Number(d.memory_rate.bytes_per_second() * 1e-9, "%.0f"),
                           Count(d, hardware::Basis::kMeasured), Count(d, hardware::Basis::kPublished),

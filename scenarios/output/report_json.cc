@@ -152,6 +152,7 @@ std::string ReportJson(const Report& report) {
                {"micro_batches", report.micro_batches},
                {"sequence_length", report.sequence_length},
                {"parameters", report.parameters},
+               {"active_parameters", report.active_parameters},
                {"digest", report.digest},
                {"tasks", report.tasks},
                {"events", report.events},

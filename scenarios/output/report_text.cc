@@ -53,8 +53,10 @@ std::string Heading(const Report& r) {
   std::string changed;
   for (const std::string& override : r.overrides) changed += (changed.empty() ? " with " : ", ") + override;
   std::string text = Wrap(r.scenario + changed, "");
-  text += Wrap(r.model + " (" + CountText(r.parameters) + " parameters) on " + CountText(r.devices) + " x " +
-                   r.hardware + ", " + r.topology,
+  const bool idle = r.active_parameters < r.parameters;
+  text += Wrap(r.model + " (" + CountText(r.parameters) + " parameters" +
+                   (idle ? ", " + CountText(r.active_parameters) + " active" : "") + ") on " +
+                   CountText(r.devices) + " x " + r.hardware + ", " + r.topology,
                "  ");
   std::string layout =
       Format("tensor %lld%s x pipeline %lld", static_cast<long long>(r.tensor),

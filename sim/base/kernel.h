@@ -49,6 +49,8 @@ enum class MemoryClass : std::uint8_t {
 // GEMMs and memory kernels, and never reaches a cost model as attention.
 enum class AttentionKind : std::uint8_t { kUnfused, kFlash2, kFlash3, kCudnn };
 
+// Where rows do not divide by `batch` (experts), m or k is the largest one's, and
+// Kernel::flops and bytes are what is really there.
 struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t batch = 1;  // independent products of this shape
@@ -58,11 +60,22 @@ struct AttentionShape {
   std::int64_t batch = 0;
   std::int64_t query_heads = 0, kv_heads = 0;
   std::int64_t query_length = 0, kv_length = 0;  // tokens
-  std::int64_t head_dim = 0;
+  std::int64_t head_dim = 0;                     // of queries and keys
+  std::int64_t value_dim = 0;                    // of values and outputs; 0 = as head_dim
   bool causal = true;
   std::int64_t window = 0;  // tokens a query sees back, itself included; 0 = all
   AttentionKind implementation = AttentionKind::kFlash2;
 };
+
+// Width of what a query-key pair costs in the forward: two contractions.
+constexpr std::int64_t ForwardWidth(const AttentionShape& shape) {
+  return shape.head_dim + (shape.value_dim > 0 ? shape.value_dim : shape.head_dim);
+}
+// And in the backward: scores again, gradients of queries and keys over head_dim;
+// gradients of values and of scores over value_dim.
+constexpr std::int64_t BackwardWidth(const AttentionShape& shape) {
+  return 3 * shape.head_dim + 2 * (shape.value_dim > 0 ? shape.value_dim : shape.head_dim);
+}
 
 struct Kernel {
   const char* name = "";  // a string literal: "qkv", "norm", "flash_forward"

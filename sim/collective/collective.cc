@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/check.h"
 #include "sim/collective/algorithms.h"
 
 namespace sim {

@@ -57,18 +57,18 @@ struct CoupledFlow {
   Bytes size;
   std::int64_t numerator = 1, denominator = 1;
   std::uint32_t share = 1;  // progress / share is the rate of one active connection
-  // How many edges more one chunk must pass while the algorithm's pipeline
-  // fills: n-2 for a chain, all but its slowest edge, as one edge after the
-  // other starts; 0 where all edges work from the start.
-  std::uint32_t fill_chunks = 0;
+  // Whether the data moves along the edges in their order, chunk by chunk, so
+  // that one edge after the other starts; else all work from the start.
+  bool is_chain = false;
   std::vector<EdgeLoad> edges;
 };
 
-// The bytes of the fill of a flow whose data moves in chunks of `chunk` bytes,
-// over all the edges that it passes. REQUIRES: chunk > 0
-constexpr Bytes FillBytes(const CoupledFlow& flow, Bytes chunk) {
-  CHECK(chunk.count() > 0);
-  return std::int64_t{flow.fill_chunks} * (flow.size < chunk ? flow.size : chunk);
+// A chain cuts its bytes into the fewest near-equal chunks of at most `chunk`.
+// REQUIRES: size > 0, chunk > 0
+constexpr std::uint32_t ChunksOfChain(Bytes size, Bytes chunk) {
+  const std::int64_t chunks = (size.count() - 1) / chunk.count() + 1;
+  CHECK(size.count() > 0 && chunk.count() > 0 && chunks <= UINT32_MAX);
+  return static_cast<std::uint32_t>(chunks);
 }
 
 // What a collective costs: its flows (which run side by side) after a delay of

@@ -41,9 +41,8 @@ CollectivePlan PlanBroadcast(const CollectiveRequest& request) {
   CollectivePlan plan;
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
     const Ring chain = ChainFromRoot(order.rings[channel]);
-    CoupledFlow flow{.size = PartSize(request.size, channels, channel), .edges = {}};
+    CoupledFlow flow{.size = PartSize(request.size, channels, channel), .is_chain = true, .edges = {}};
     if (flow.size == Bytes(0)) break;
-    flow.fill_chunks = request.group.size() - 2;
     for (std::size_t i = 1; i < chain.size(); ++i) flow.edges.push_back({chain[i - 1], chain[i]});
     plan.flows.push_back(std::move(flow));
     // The slowest channel's: the root enters its own domain on one of them only.
@@ -99,14 +98,17 @@ void ExpandChannel(CollectiveKind kind, const Ring& ring, Bytes size, Bytes chun
   }
 }
 
-// Appends a chain's chunks, each passed on as soon as it is whole.
+// Appends a chain's chunks, each passed on as soon as it is whole. NCCL sends
+// whole chunks and a smaller last one, which would end the chain earlier, or not,
+// depending on where its slowest edge is.
 void ExpandChain(const Ring& chain, Bytes size, Bytes chunk, std::uint32_t channel, std::uint32_t& next_piece,
                  std::vector<Transfer>& transfers) {
   std::vector<std::optional<std::uint32_t>> last_on_edge(chain.size() - 1);
-  for (std::int64_t left = size.count(); left > 0; left -= chunk.count()) {
+  const std::uint32_t chunks = ChunksOfChain(size, chunk);
+  for (std::uint32_t c = 0; c < chunks; ++c) {
     std::optional<std::uint32_t> brought;
     for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
-      Transfer transfer{chain[i], chain[i + 1], std::min(Bytes(left), chunk), {}, next_piece, false, channel};
+      Transfer transfer{chain[i], chain[i + 1], PartSize(size, chunks, c), {}, next_piece, false, channel};
       if (brought) transfer.after.push_back(*brought);
       if (last_on_edge[i]) transfer.after.push_back(*last_on_edge[i]);
       brought = last_on_edge[i] = static_cast<std::uint32_t>(transfers.size());
@@ -153,6 +155,7 @@ std::vector<Transfer> ExpandRing(const CollectiveRequest& request, Bytes chunk) 
     const Ring& ring = order.rings[channel];
     const Bytes size = PartSize(request.size, channels, channel);
     if (request.kind == CollectiveKind::kBroadcast) {
+      if (size == Bytes(0)) break;
       ExpandChain(ChainFromRoot(ring), size, chunk, channel, next_piece, transfers);
     } else {
       ExpandChannel(request.kind, ring, size, chunk, channel, next_piece, transfers);

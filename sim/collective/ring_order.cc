@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <map>
 
+#include "sim/base/check.h"
+
 namespace sim {
 namespace {
 

@@ -142,5 +142,22 @@ TEST(AttentionTimes, HeadsBetweenTwoEntriesUseTheLargerOne) {
   EXPECT_NEAR(model.TimeOf(of96).alone.seconds() / model.TimeOf(of128).alone.seconds(), 0.75, 0.01);
 }
 
+TEST(AttentionTimes, ValuesNarrowerThanKeysTakeTheirShareOfTheProducts) {
+  const DeviceCostModel model(ReadOrFail("h100_sxm"));
+  for (const bool backward : {false, true}) {
+    sim::Kernel narrow = Attention(sim::AttentionKind::kFlash3, 4, 16, 8192, true, backward);
+    narrow.attention.head_dim = 192;
+    sim::Kernel equal = narrow;
+    narrow.attention.value_dim = 128;
+    // Forward: products over 192 and 128; backward: three over 192, two over 128.
+    const double share = backward ? (3 * 192 + 2 * 128) / (5 * 192.0) : (192 + 128) / (2 * 192.0);
+    EXPECT_NEAR(model.TimeOf(narrow).alone.seconds() / model.TimeOf(equal).alone.seconds(), share, 0.01);
+    EXPECT_NEAR(AttentionForwardFlops(narrow.attention) / AttentionForwardFlops(equal.attention), 320.0 / 384,
+                1e-12);
+    equal.attention.value_dim = 192;  // said or not
+    EXPECT_EQ(AttentionForwardFlops(equal.attention), 4.0 * 4 * 16 * 192 * 8192 * 4096.5);
+  }
+}
+
 }  // namespace
 }  // namespace hardware

@@ -12,6 +12,19 @@ std::vector<Device> Devices() {
   return ReadCatalogue(&diagnostics);
 }
 
+// BF16 everywhere but on the V100.
+sim::NumberFormat HalfFormat(const Device& device) {
+  return SupportsFormat(device, sim::NumberFormat::kBf16) ? sim::NumberFormat::kBf16
+                                                          : sim::NumberFormat::kFp16;
+}
+
+sim::Kernel GemmFor(const Device& device, std::int64_t m, std::int64_t n, std::int64_t k,
+                    std::int64_t batch = 1) {
+  sim::Kernel kernel = Gemm(m, n, k, batch);
+  kernel.format = HalfFormat(device);
+  return kernel;
+}
+
 TEST(KernelTimes, AreNeverBelowTheMinimumAndNeverFasterBesideCommunication) {
   sim::Random random(1, "kernel shapes");
   for (const Device& device : Devices()) {
@@ -19,10 +32,10 @@ TEST(KernelTimes, AreNeverBelowTheMinimumAndNeverFasterBesideCommunication) {
     const sim::Duration minimum = sim::Duration::FromSeconds(device.minimum_kernel_s);
     for (int i = 0; i < 2000; ++i) {
       const auto extent = [&] { return std::int64_t{1} << random.Below(15); };
-      sim::Kernel kernel = i % 2 == 0
-                               ? Gemm(extent() + random.Below(63), extent(), extent(), 1 + random.Below(4))
-                               : MemoryKernel(extent() * extent());
-      if (i % 4 == 0) kernel.format = sim::NumberFormat::kTf32;
+      sim::Kernel kernel =
+          i % 2 == 0 ? GemmFor(device, extent() + random.Below(63), extent(), extent(), 1 + random.Below(4))
+                     : MemoryKernel(extent() * extent());
+      if (i % 4 == 0) kernel.format = sim::NumberFormat::kFp32;
       const KernelTimes times = model.TimeOf(kernel);
       ASSERT_GE(times.alone, minimum) << device.name;
       ASSERT_GE(times.beside_communication, times.alone) << device.name;
@@ -35,10 +48,10 @@ TEST(KernelTimes, AreNeverBelowTheMinimumAndNeverFasterBesideCommunication) {
 TEST(KernelTimes, OfTheSmallestAndTheLargestShapesAreFinite) {
   for (const Device& device : Devices()) {
     const DeviceCostModel model(device);
-    EXPECT_LT(model.TimeOf(Gemm(1, 1, 1)).alone, sim::Duration::Microseconds(20)) << device.name;
+    EXPECT_LT(model.TimeOf(GemmFor(device, 1, 1, 1)).alone, sim::Duration::Microseconds(20)) << device.name;
     // 2e16 FLOPs: at least as long as the peak allows.
-    const double peak = PeakFlopsPerSecond(device, sim::NumberFormat::kBf16);
-    const double seconds = model.TimeOf(Gemm(1'000'000, 100'000, 100'000)).alone.seconds();
+    const double peak = PeakFlopsPerSecond(device, HalfFormat(device));
+    const double seconds = model.TimeOf(GemmFor(device, 1'000'000, 100'000, 100'000)).alone.seconds();
     EXPECT_GT(seconds, 2e16 / peak) << device.name;
     EXPECT_LT(seconds, 2e16 / peak * 1.6) << device.name;
     EXPECT_GT(model.TimeOf(MemoryKernel(std::int64_t{1} << 50)).alone.seconds(), 100) << device.name;
@@ -51,15 +64,15 @@ TEST(KernelTimes, MoreRowsOrColumnsOrProductsAreNeverFaster) {
     const DeviceCostModel model(device);
     for (int i = 0; i < 500; ++i) {
       const std::int64_t m = 1 + random.Below(5000), n = 1 + random.Below(5000), k = 1 + random.Below(5000);
-      const sim::Duration time = model.TimeOf(Gemm(m, n, k)).alone;
-      ASSERT_LE(time, model.TimeOf(Gemm(m + 1, n, k)).alone)
+      const sim::Duration time = model.TimeOf(GemmFor(device, m, n, k)).alone;
+      ASSERT_LE(time, model.TimeOf(GemmFor(device, m + 1, n, k)).alone)
           << device.name << " " << m << " " << n << " " << k;
-      ASSERT_LE(time, model.TimeOf(Gemm(m, n + 1, k)).alone)
+      ASSERT_LE(time, model.TimeOf(GemmFor(device, m, n + 1, k)).alone)
           << device.name << " " << m << " " << n << " " << k;
-      ASSERT_LE(time, model.TimeOf(Gemm(m, n, k, 2)).alone)
+      ASSERT_LE(time, model.TimeOf(GemmFor(device, m, n, k, 2)).alone)
           << device.name << " " << m << " " << n << " " << k;
       // One row more starts at most one wave more: twice the time where there was one.
-      ASSERT_LE(model.TimeOf(Gemm(m + 1, n, k)).alone, 2 * time)
+      ASSERT_LE(model.TimeOf(GemmFor(device, m + 1, n, k)).alone, 2 * time)
           << device.name << " " << m << " " << n << " " << k;
     }
   }
@@ -76,9 +89,9 @@ TEST(KernelTimes, MoreBytesAreNeverFaster) {
         last = time;
       }
     }
-    sim::Kernel more = Gemm(4096, 128, 128);
+    sim::Kernel more = GemmFor(device, 4096, 128, 128);
     more.bytes = sim::Bytes(1 << 30);
-    EXPECT_GT(model.TimeOf(more).alone, model.TimeOf(Gemm(4096, 128, 128)).alone) << device.name;
+    EXPECT_GT(model.TimeOf(more).alone, model.TimeOf(GemmFor(device, 4096, 128, 128)).alone) << device.name;
   }
 }
 

@@ -46,7 +46,8 @@ TEST(Catalogue, EveryDeviceIsLegalAndNamedAfterItsFile) {
     EXPECT_TRUE(names.insert(devices[i].name).second);
     for (const std::string& alias : devices[i].aliases) EXPECT_TRUE(names.insert(alias).second) << alias;
   }
-  for (const char* name : {"a100_80_sxm", "b200_sxm", "h100_sxm", "h20", "h200_sxm", "h800_sxm"}) {
+  for (const char* name : {"a100_80_sxm", "a800_80_sxm", "b200_sxm", "gb200_nvl72", "h100_sxm", "h20",
+                           "h200_sxm", "h800_sxm", "l40s", "rtx4090", "v100_32_sxm"}) {
     EXPECT_EQ(names.count(name), 1u) << name;
   }
 }
@@ -54,7 +55,7 @@ TEST(Catalogue, EveryDeviceIsLegalAndNamedAfterItsFile) {
 TEST(Catalogue, EveryFigureHasASourceAndABasis) {
   proto::Diagnostics diagnostics;
   for (const Device& device : ReadCatalogue(&diagnostics)) {
-    EXPECT_GE(device.figures.size(), 20u);
+    EXPECT_GE(device.figures.size(), 19u);
     std::set<std::string> keys;
     for (const Figure& figure : device.figures) {
       EXPECT_FALSE(figure.source.empty()) << device.name << " " << figure.key;
@@ -91,6 +92,36 @@ TEST(Catalogue, HasThePeaksOfTheDataSheets) {
   EXPECT_EQ(PeakFlopsPerSecond(ReadOrFail("h20"), sim::NumberFormat::kBf16), 148e12);
   EXPECT_EQ(PeakFlopsPerSecond(ReadOrFail("b200_sxm"), sim::NumberFormat::kBf16), 2250e12);
   EXPECT_EQ(ReadOrFail("h800_sxm").nvlink.wire, sim::ByteRate::GigabytesPerSecond(400.0 / 2));
+  EXPECT_EQ(ReadOrFail("a800_80_sxm").nvlink.wire, sim::ByteRate::GigabytesPerSecond(400.0 / 2));
+}
+
+// What the sheets of V100, GB200, L40S and RTX 4090 have that the others have not.
+TEST(Catalogue, HasDevicesUnlikeTheUsualNodeOfEight) {
+  const Device v100 = ReadOrFail("V100");
+  EXPECT_EQ(PeakFlopsPerSecond(v100, sim::NumberFormat::kFp16), 125e12);
+  for (const auto format : {sim::NumberFormat::kBf16, sim::NumberFormat::kTf32, sim::NumberFormat::kFp8}) {
+    EXPECT_FALSE(SupportsFormat(v100, format));
+  }
+  EXPECT_EQ(AttentionKinds(v100), std::vector{sim::AttentionKind::kUnfused});
+  EXPECT_EQ(v100.nvlink.wire, sim::ByteRate::GigabytesPerSecond(300.0 / 2));
+  // The rack: 130 TB/s of NVLink both ways, 720 PFLOP/s of FP8 with sparsity, 13.4 TB.
+  const Device gb200 = ReadOrFail("GB200");
+  EXPECT_EQ(gb200.node.devices, 72);
+  EXPECT_EQ(gb200.node.nics, 72);
+  EXPECT_NEAR(72 * 2 * gb200.nvlink.wire.bytes_per_second(), 130e12, 1e12);
+  EXPECT_EQ(72 * 2 * PeakFlopsPerSecond(gb200, sim::NumberFormat::kFp8), 720e15);
+  EXPECT_GT(gb200.pcie.wire, ReadOrFail("b200_sxm").pcie.wire);  // NVLink-C2C
+  for (const char* name : {"l40s", "rtx4090"}) {
+    const Device device = ReadOrFail(name);
+    EXPECT_EQ(device.node.nvlink, sim::ByteRate()) << name;
+    EXPECT_EQ(device.capability, 89) << name;
+    // Without NVLink NCCL leaves LL128 off: it is never faster than Simple.
+    const auto& timing = device.collective_timing;
+    EXPECT_EQ(timing[static_cast<std::size_t>(Protocol::kLl128)].base,
+              timing[static_cast<std::size_t>(Protocol::kSimple)].base);
+  }
+  // GeForce cards add FP16 products in FP32 at half rate: 165, not 330.
+  EXPECT_EQ(PeakFlopsPerSecond(ReadOrFail("RTX 4090"), sim::NumberFormat::kFp16), 165.2e12);
 }
 
 // NCCL 2.30, src/graph/tuning.cc.
@@ -115,8 +146,8 @@ TEST(DeviceNames, AreExactOrListedAliases) {
   EXPECT_EQ(ReadOrFail("A100").name, "a100_80_sxm");
   EXPECT_EQ(ReadOrFail("h100").name, "h100_sxm");
   EXPECT_EQ(ReadOrFail("NVIDIA H100 80GB HBM3").name, "h100_sxm");
-  for (const char* name : {"NVIDIA B300 SXM6 AC", "GB300", "GB200", "A10", "RTX A6000", "H100 NVL", "H1OO",
-                           "H100 ", "H10", "nvidia h100 80gb hbm3", ""}) {
+  for (const char* name : {"NVIDIA B300 SXM6 AC", "GB300", "A10", "RTX A6000", "H100 NVL", "H1OO", "H100 ",
+                           "H10", "nvidia h100 80gb hbm3", ""}) {
     EXPECT_THAT(ErrorsOf(name), ElementsAre(HasSubstr("unknown device \"" + std::string(name) + "\"")))
         << name;
   }
@@ -126,7 +157,7 @@ TEST(DeviceNames, AreExactOrListedAliases) {
 TEST(DeviceNames, ThatAreUnknownAreAnsweredWithTheNearest) {
   EXPECT_THAT(ErrorsOf("H1OO"), ElementsAre(AllOf(HasSubstr("did you mean"), HasSubstr("\"H100\""))));
   EXPECT_THAT(ErrorsOf("A10"), ElementsAre(HasSubstr("\"A100\"")));
-  EXPECT_THAT(ErrorsOf("A10"), ElementsAre(HasSubstr("a100_80_sxm, b200_sxm, h100_sxm")));
+  EXPECT_THAT(ErrorsOf("A10"), ElementsAre(HasSubstr("a100_80_sxm, a800_80_sxm, b200_sxm")));
 }
 
 TEST(DeviceFiles, BesideTheScenarioWinOverTheCatalogue) {
@@ -182,7 +213,7 @@ TEST(DeviceErrors, AMissingFieldIsNamed) {
   std::ofstream(folder + "/bare.textproto") << "name: \"bare\"\n";
   const std::vector<std::string> errors = ErrorsOf("bare", {}, folder);
   for (const char* field :
-       {"architecture", "capability", "sms", "memory", "peaks", "gemm", "attention", "memory_bound", "kernel",
+       {"architecture", "capability", "sms", "memory", "peaks", "gemm", "memory_bound", "kernel",
         "interference", "collectives", "node", "basis", "source"}) {
     EXPECT_THAT(errors, Contains(AllOf(HasSubstr(std::string(": ") + field), HasSubstr("missing")))) << field;
   }

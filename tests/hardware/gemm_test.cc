@@ -118,10 +118,9 @@ TEST(GemmTimes, OfLargeShapesAreWithinTheResidualsOfTheFit) {
 TEST(GemmTimes, FollowTheMeasuredCurveOverM) {
   constexpr std::int64_t kM[] = {1, 16, 64, 256, 1024, 4096};
   const std::map<std::string, std::vector<double>> measured = {
-      {"a100_80_sxm", {1.5, 23, 94, 217, 258, 260}},
-      {"h100_sxm", {2.7, 43, 170, 609, 721, 817}},
-      {"h200_sxm", {3.8, 60, 222, 701, 806, 723}},
-      {"b200_sxm", {4.9, 85, 319, 1014, 1510, 1415}},
+      {"a100_80_sxm", {1.5, 23, 94, 217, 258, 260}},     {"h100_sxm", {2.7, 43, 170, 609, 721, 817}},
+      {"h200_sxm", {3.8, 60, 222, 701, 806, 723}},       {"b200_sxm", {4.9, 85, 319, 1014, 1510, 1415}},
+      {"gb200_nvl72", {5.4, 94, 367, 1082, 1515, 1506}},
   };
   for (const auto& [name, tflops] : measured) {
     const DeviceCostModel model(ReadOrFail(name), {.random_data = false});

@@ -48,7 +48,7 @@ TEST(Flops, AttentionIsTwoContractions) {  // HB-023, the case of equal widths: 
 TEST(Flops, LayersWithAWindowAreChargedForTheWindowOnly) {  // HB-024
   Model m = Llama(24, 4096, 4096, 64, 64, 1000);            // heads of 64
   m.sliding_window = 128;
-  m.full_attention_every_layers = 2;  // half the layers
+  m.attention_pattern = {Attention::kSliding, Attention::kFull};  // half the layers
   const sim::Wide want = static_cast<sim::Wide>(12) * 64 * 64 * (12 * 8192 + 12 * 128);
   EXPECT_EQ(3 * ForwardFlops(m, 1, 8192).attention / 8192, want);
   EXPECT_NEAR(Number(want), 4.90734e9, 1e4);

@@ -94,7 +94,7 @@ TEST(Blocks, FlashAttentionExecutesHalfTheSquareAndItsBackwardTwoAndAHalfTimesTh
 TEST(Blocks, WindowsLimitFlashAttentionButNotTheUnfusedSquare) {
   Model m = Llama(4, 1024, 2048, 8, 8, 1000);
   m.sliding_window = 256;
-  m.full_attention_every_layers = 2;  // layers 1 and 3
+  m.attention_pattern = {Attention::kSliding, Attention::kFull};  // layers 1 and 3
   Execution e = Unfused(1, 1, 1024);
   EXPECT_EQ(Forward(AttentionBlock(m, e, 0)), Forward(AttentionBlock(m, e, 1)));
   e.attention = AttentionKind::kFlash3;

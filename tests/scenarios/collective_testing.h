@@ -114,7 +114,7 @@ inline Played PlayChunked(const Setting& setting, sim::CollectiveKind kind, sim:
 // coupled flow takes for a byte. And each transfer ends on a whole picosecond,
 // rounded up, as does the flow. A pair of an all-to-all has a chain of its own: its
 // message differs from 1/n by less than a byte, its chunks are rounded up.
-// (Broadcast's chunks are those of the message: only the picoseconds count.)
+// A broadcast's chunks differ by a byte from each other, over each edge.
 inline std::int64_t SlackPs(const Setting& setting, sim::CollectiveKind kind, sim::Bytes size,
                             sim::Bytes chunk, sim::Duration coupled_end) {
   const sim::CollectivePlan plan =

@@ -31,7 +31,15 @@ std::vector<Scenario> ShortScenarios() {
   }
   list.push_back(Load("llama_70b_64xh800_a", {{1, "batch.global", "16"}}));
   list.push_back(Load("llama_70b_64xh800_b", {{1, "batch.global", "20"}}));
-  // Tied embedding over two stages of GPT-2, interleaved, replicated optimizer.
+  // Layers of other kinds: experts, narrow vectors, halves side by side.
+  list.push_back(Load("llama_70b_64xh800_b",
+                      {{1, "batch.global", "20"}, {2, "model", "mixtral_8x22b"}, {3, "model.layers", "16"}}));
+  list.push_back(Load("megatron_22b_8xa100_sp_selective", {{1, "model", "deepseek_v2_lite"}}));
+  list.push_back(Load("megatron_22b_8xa100_sp_selective", {{1, "model", "palm_540b"},
+                                                           {2, "model.layers", "4"},
+                                                           {3, "model.heads", "48"},
+                                                           {4, "model.kv_heads", "8"}}));
+  // Last: tied embedding over two stages of GPT-2, interleaved, replicated optimizer.
   list.push_back(Load("llama_70b_64xh800_c", {{1, "model", "gpt2"},
                                               {2, "layout.tensor", "4"},
                                               {3, "layout.virtual", "3"},

@@ -82,9 +82,10 @@ Complaints EmptyTests(const Sources& sources) {
     if (!EndsWith(source.path, "_test.cc")) continue;
     const std::string code = CodeOnly(source.text);
     const auto has = [&](const char* part) { return code.find(part) != std::string::npos; };
-    if (!has("TEST(") && !has("TEST_F(") && !has("TEST_P(") && !has("TYPED_TEST(")) {
+    if (!has("TEST(") && !has("TEST_F(") && !has("TEST_P(") && !has("TYPED_TEST(") &&
+        !has("RC_GTEST_PROP(")) {
       complaints.push_back(source.path + ":1: a test file without a test");
-    } else if (!has("EXPECT_") && !has("ASSERT_")) {
+    } else if (!has("RC_ASSERT(") && !has("EXPECT_") && !has("ASSERT_")) {
       complaints.push_back(source.path + ":1: nothing is expected here");
     }
   }

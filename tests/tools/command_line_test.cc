@@ -168,7 +168,12 @@ TEST(List, FitsAHundredColumns) {
 TEST(List, ShowsEveryCatalogue) {
   const Result result = RunWords({"list", "--json"});
   const auto document = nlohmann::json::parse(result.out);
-  EXPECT_EQ(document["models"][0].value("name", ""), "gemma2_27b");
+  EXPECT_EQ(document["models"][0].value("name", ""), "bloom_176b");
+  for (const auto& model : document["models"]) {
+    if (model.value("name", "") != "mixtral_8x7b") continue;
+    EXPECT_EQ(model.value("parameters", ""), "46702792704");
+    EXPECT_EQ(model.value("active", ""), "12879925248");
+  }
   for (const char* catalogue : {"scenarios", "models", "hardware", "topologies"}) {
     EXPECT_GT(document[catalogue].size(), 3u) << catalogue;
   }

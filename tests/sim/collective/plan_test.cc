@@ -6,6 +6,7 @@
 
 #include "sim/collective/algorithms.h"
 #include "sim/collective/collective.h"
+#include "sim/collective/part_size.h"
 #include "tests/sim/collective/groups.h"
 #include "tests/sim/collective/replay.h"
 
@@ -104,6 +105,13 @@ TEST(Plan, LoadsEveryEdgeAsTheChunkExpansionDoes) {
   }
 }
 
+// What passes the last edge of a chain before its own first chunk comes.
+Bytes FillOf(const CoupledFlow& flow, Bytes chunk) {
+  if (!flow.is_chain) return 0_B;
+  const std::uint32_t chunks = ChunksOfChain(flow.size, chunk);
+  return static_cast<std::int64_t>(flow.edges.size() - 1) * PartSize(flow.size, chunks, 0);
+}
+
 // On idle links of equal rate, coupled and chunked take as long, up to a byte a
 // step. Time in bytes; each edge of each channel a link of its own.
 TEST(Plan, TakesAsLongAsTheChunkExpansionOnEqualLinks) {
@@ -117,11 +125,11 @@ TEST(Plan, TakesAsLongAsTheChunkExpansionOnEqualLinks) {
           const CollectiveRequest request{kind, size, group};
           const CollectivePlan plan = PlanCollective(request);
           const CoupledFlow& first = plan.flows.front();  // the largest
-          const std::int64_t coupled = (Volume(first) + FillBytes(first, chunk)).count();
+          const std::int64_t coupled = (Volume(first) + FillOf(first, chunk)).count();
           const std::int64_t chunked = TicksOnOwnLinks(ExpandIntoChunks(request, chunk));
           const std::int64_t steps = plan.steps_inside + plan.steps_between;
           ASSERT_GE(chunked + 1, coupled);
-          ASSERT_LE(chunked, coupled + (kind == CollectiveKind::kBroadcast ? 0 : steps));
+          ASSERT_LE(chunked, coupled + (first.is_chain ? 0 : steps));
         }
       }
     }
@@ -208,15 +216,15 @@ TEST(Plan, SplitsTheBufferOverTheRailsToTheByte) {
   EXPECT_EQ(PlanCollective({CollectiveKind::kAllReduce, Bytes(3), PackedGroup(16, 8)}).flows.size(), 3u);
 }
 
-// A chain of n: n-2 more chunks pass an edge before the last member has all.
-TEST(Plan, OfBroadcastFillsItsChain) {
+TEST(Plan, OfBroadcastIsAChain) {
   const CollectivePlan plan = PlanCollective({CollectiveKind::kBroadcast, 10_MiB, PackedGroup(8, 8)});
   ASSERT_EQ(plan.flows.size(), 1u);
+  EXPECT_TRUE(plan.flows[0].is_chain);
   EXPECT_EQ(plan.flows[0].edges.size(), 7u);
-  EXPECT_EQ(FillBytes(plan.flows[0], 1_MiB), 6_MiB);
-  EXPECT_EQ(FillBytes(plan.flows[0], 1_GiB), 60_MiB);  // no chunk is larger than the message
-  EXPECT_EQ(FillBytes(PlanCollective({CollectiveKind::kAllReduce, 1_MiB, PackedGroup(8, 8)}).flows[0], 1_MiB),
-            0_B);
+  EXPECT_EQ(ChunksOfChain(10_MiB, 1_MiB), 10u);
+  EXPECT_EQ(ChunksOfChain(10_MiB + 1_B, 1_MiB), 11u);
+  EXPECT_EQ(ChunksOfChain(1_B, 1_GiB), 1u);
+  EXPECT_FALSE(PlanCollective({CollectiveKind::kAllReduce, 1_MiB, PackedGroup(8, 8)}).flows[0].is_chain);
 }
 
 // Where an all-to-all of 8 meets one other connection on a port, max-min

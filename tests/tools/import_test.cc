@@ -1,0 +1,106 @@
+// orrery import, as a user runs it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tools/command_line.h"
+
+namespace tools {
+namespace {
+
+using testing::HasSubstr;
+
+struct Result {
+  int status;
+  std::string out, err;
+};
+
+Result RunWords(const std::vector<std::string>& words) {
+  std::ostringstream out, err;
+  const int status = Run(words, out, err);
+  return {status, out.str(), err.str()};
+}
+
+std::string Config(const std::string& name) {
+  return std::string(ORRERY_SOURCE_DIR) + "/tests/models/hf/" + name + ".json";
+}
+
+std::string Content(const std::string& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class Import : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "import_" + testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string folder_;
+};
+
+// 46,702,792,704 and 12,879,925,248 are Mixtral's published figures.
+TEST_F(Import, PrintsTheModelAndCountsItOnStderr) {
+  const Result result = RunWords({"import", "hf", Config("mixtral_8x7b"), "--name", "my_mixtral"});
+  EXPECT_EQ(result.status, kExitDone);
+  EXPECT_THAT(result.out, HasSubstr("name: \"my_mixtral\"\nsource {\n"));
+  EXPECT_THAT(result.out, HasSubstr("\nexperts {\n  routed: 8\n  per_token: 2\n  ffn: 14336\n}\n"));
+  EXPECT_EQ(result.err, "import: my_mixtral, mixtral: 46,702,792,704 parameters, 12,879,925,248 active\n");
+}
+
+TEST_F(Import, WritesAFileThatAScenarioCanName) {
+  const std::string path = folder_ + "/tiny.textproto";
+  const Result result = RunWords({"import", "hf", Config("gpt2"), "--output", path});
+  EXPECT_EQ(result.status, kExitDone);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err, "import: tiny, gpt2: 124,439,808 parameters\n");
+  EXPECT_THAT(Content(path), HasSubstr("name: \"tiny\""));
+  const Result check =
+      RunWords({"check", "seed27_example", "--set", "model=" + path, "--set", "batch.sequence_length=1024"});
+  EXPECT_EQ(check.status, kExitDone) << check.err;
+  EXPECT_THAT(check.out, HasSubstr("legal: tiny on"));
+}
+
+TEST_F(Import, CountsKeysThatItIgnoresAndListsThemWhenAsked) {
+  EXPECT_THAT(RunWords({"import", "hf", Config("deepseek_v3")}).err,
+              HasSubstr("import: 1 key ignored; --verbose lists it\n"));
+  const Result verbose = RunWords({"import", "hf", Config("deepseek_v3"), "--verbose"});
+  EXPECT_THAT(verbose.err, HasSubstr("import: key ignored: quantization_config\n"));
+  EXPECT_THAT(verbose.err, HasSubstr("prediction modules beside them: 11,610,068,224"));
+  EXPECT_THAT(RunWords({"import", "hf", Config("gemma3_4b")}).err,
+              HasSubstr("import: the language model alone; what surrounds it is left out\n"));
+}
+
+TEST_F(Import, WritesNothingWhenThereIsAMistake) {
+  const std::string config = folder_ + "/config.json", path = folder_ + "/out.textproto";
+  std::ofstream(config) << "{\"model_type\": \"mamba\"}\n";
+  const Result result = RunWords({"import", "hf", config, "--output", path});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("config.json:1:2: model_type: \"mamba\" is no family that can be read"));
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_EQ(RunWords({"import", "hf", Config("gpt2"), "--output", folder_ + "/no/x.textproto"}).status,
+            kExitUsage);
+}
+
+TEST_F(Import, SaysWhatItWants) {
+  EXPECT_EQ(RunWords({"import"}).err,
+            "orrery: error: no format is given; wanted `orrery import hf config.json`\n");
+  EXPECT_EQ(RunWords({"import", "gguf", "x"}).err,
+            "orrery: error: unknown format gguf; wanted `orrery import hf config.json`\n");
+  EXPECT_EQ(RunWords({"import", "hf"}).err,
+            "orrery: error: no file is given; wanted `orrery import hf config.json`\n");
+  EXPECT_EQ(RunWords({"import", "hf", "no/such.json"}).err,
+            "orrery: error: no/such.json: there is no such file\n");
+  EXPECT_EQ(RunWords({"import", "hf", Config("gpt2"), "--output", "-"}).status, kExitUsage);
+}
+
+}  // namespace
+}  // namespace tools
