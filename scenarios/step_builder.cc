@@ -377,6 +377,8 @@ sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StageP
   const Job job{scenario, &builder, &communicators, &result.stages, &orders, world, Names(&builder)};
   for (std::int64_t rank = 0; rank < layout.ranks(); ++rank) {
     RankBuilder(job, sim::Rank(static_cast<std::uint32_t>(rank))).Build();
+    // Transfers of chunks tie the ranks of a group together.
+    if (scenario.fidelity == Fidelity::kFlow) builder.CloseScript();
   }
   if (communicators.mismatch()) return *communicators.mismatch();
   sim::Result<sim::Program> program = std::move(builder).Build();

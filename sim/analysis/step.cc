@@ -6,16 +6,17 @@ namespace sim {
 namespace {
 
 void ReadMarks(const Program& program, const Timeline& timeline, StepTimes& steps) {
-  for (std::size_t task = 0; task < program.tasks(); ++task) {
-    if (program.task_class[task] != TaskClass::kStepEnd) continue;
-    CHECK(program.label[task].micro_batch >= 0);
-    const auto step = static_cast<std::size_t>(program.label[task].micro_batch);
+  program.ForEachTask([&](TaskId task, const Place& at) {
+    const TaskRow& row = program.row(at);
+    if (row.task_class != TaskClass::kStepEnd) return;
+    CHECK(row.label.micro_batch >= 0);
+    const auto step = static_cast<std::size_t>(row.label.micro_batch);
     if (step >= steps.end.size()) steps.end.resize(step + 1, Time::Never());
     Time& end = steps.end[step];
-    end = end == Time::Never() ? timeline.end[task] : std::max(end, timeline.end[task]);
-    Time& rank_end = steps.rank_end[program.rank_of(TaskId(task)).pos()];
-    rank_end = std::max(rank_end, timeline.end[task]);
-  }
+    end = end == Time::Never() ? timeline.end[task.pos()] : std::max(end, timeline.end[task.pos()]);
+    Time& rank_end = steps.rank_end[program.rank_of(at).pos()];
+    rank_end = std::max(rank_end, timeline.end[task.pos()]);
+  });
 }
 
 }  // namespace
