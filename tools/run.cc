@@ -5,16 +5,22 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iostream>
 #include <optional>
 #include <ostream>
 
+#include "hardware/device_cost_model.h"
 #include "scenarios/catalogue.h"
+#include "scenarios/estimate.h"
 #include "scenarios/output/chrome_trace.h"
+#include "scenarios/output/interruption.h"
 #include "scenarios/output/output_file.h"
 #include "scenarios/output/report_json.h"
 #include "scenarios/output/report_text.h"
 #include "scenarios/run.h"
 #include "tools/commands.h"
+#include "tools/interrupt.h"
+#include "tools/progress.h"
 
 namespace tools {
 namespace {
@@ -23,6 +29,9 @@ using scenarios::Dimension;
 
 // Above this many tasks a trace shows one pipeline instead of every rank.
 constexpr std::uint64_t kTasksToTrace = 300'000;
+// Above this many it has no graphs of link load: they need the rates of all
+// flows, which would take as much memory again as the run.
+constexpr double kTasksToGraph = 20e6;
 
 int Fail(const std::string& message, std::ostream& err) {
   err << "orrery: error: " << message << '\n';
@@ -81,6 +90,16 @@ std::vector<scenarios::TraceCounter> CountersOf(const topologies::Fabric& fabric
   return counters;
 }
 
+void AddCounters(const scenarios::Scenario& scenario, scenarios::TraceOptions* trace, std::ostream& err) {
+  const hardware::DeviceCostModel cost(scenario.device);
+  const double tasks = scenarios::EstimateOf(scenario, scenarios::PlanStages(scenario, cost)).tasks;
+  if (tasks <= kTasksToGraph) {
+    trace->counters = CountersOf(scenario.fabric);
+  } else {
+    err << "orrery: warning: the trace has no graphs of link load, for which there are too many tasks\n";
+  }
+}
+
 // What goes to files, checked before anything runs: nothing is written when one
 // of them cannot be.
 struct Outputs {
@@ -104,7 +123,7 @@ sim::Result<Outputs> PrepareOutputs(const Arguments& arguments, const scenarios:
   if (arguments.has("trace")) {
     outputs.trace = {.path = trace,
                      .ranks = {},
-                     .counters = CountersOf(scenario.fabric),
+                     .counters = {},
                      .arguments = arguments.has("trace-args")};
     if (arguments.has("trace-ranks")) {
       auto ranks = ParseRanks(arguments.value("trace-ranks"), scenario.layout.ranks());
@@ -145,6 +164,25 @@ int WriteTrace(const scenarios::Scenario& scenario, const scenarios::RunResult& 
   return kExitDone;
 }
 
+ProgressLine::Style StyleOf(const Arguments& arguments, const std::ostream& err) {
+  if (arguments.has("quiet")) return ProgressLine::Style::kNone;
+  if (&err == &std::cerr && isatty(STDERR_FILENO) != 0) return ProgressLine::Style::kInPlace;
+  return arguments.has("progress") ? ProgressLine::Style::kLines : ProgressLine::Style::kNone;
+}
+
+// Builds, simulates and reads, with progress, until Ctrl-C.
+sim::Result<scenarios::RunResult> Play(const scenarios::Scenario& scenario, const Arguments& arguments,
+                                       const Outputs& outputs, std::ostream& err) {
+  const InterruptWatch watch;
+  ProgressLine line(err, StyleOf(arguments, err));
+  return scenarios::Run(scenario, {.log_rates = outputs.trace.has_value() && !outputs.trace->counters.empty(),
+                                   .memory_limit = MemoryForARun(),
+                                   .go_on = [&](const scenarios::RunProgress& progress) {
+                                     line.Show(progress);
+                                     return !watch.interrupted();
+                                   }});
+}
+
 int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const auto overrides = OverridesOf(arguments);
   if (!overrides.ok()) return Fail(overrides.error().message, err);
@@ -157,9 +195,14 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   sim::Result<Outputs> prepared = PrepareOutputs(arguments, *scenario);
   if (!prepared.ok()) return Fail(prepared.error().message, err);
   Outputs outputs = std::move(prepared).value();
-  const auto run =
-      scenarios::Run(*scenario, {.log_rates = outputs.trace.has_value(), .memory_limit = MemoryForARun()});
+  if (outputs.trace) AddCounters(*scenario, &*outputs.trace, err);
+  const auto run = Play(*scenario, arguments, outputs, err);
   if (!run.ok()) return Fail(run.error().message, err);
+  if (const auto& interruption = run.value().interruption) {
+    out << (arguments.has("json") ? scenarios::InterruptionJson(*interruption)
+                                  : scenarios::InterruptionText(*interruption));
+    return kExitInterrupted;
+  }
   const scenarios::Report& report = run.value().report;
   if (outputs.report) {
     outputs.report->Write(outputs.report_as_text ? scenarios::ReportText(report)
@@ -192,7 +235,9 @@ Command RunCommand() {
        {"trace-ranks", "LIST", "ranks to show in it: 0,8,16-23", false},
        {"trace-args", "", "write micro-batch and layer with each slice", false},
        {"report", "FILE", "write the report there too (.json, or .txt)", false},
-       {"json", "", "print one JSON document", false}},
+       {"json", "", "print one JSON document", false},
+       {"progress", "", "tell how far it is, also when standard error is no terminal", false},
+       {"quiet", "", "tell nothing but mistakes and warnings", false}},
       "  SCENARIO is a name of `orrery list scenarios`, a file, or - for standard input.\n"
       "  orrery run                                       the default scenario\n"
       "  orrery run llama_70b_64xh800_a --trace a.json.gz\n"

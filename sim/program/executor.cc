@@ -19,7 +19,7 @@ constexpr std::uint32_t Token(Event event, std::uint32_t index) {
 class Executor final : public Actor {
  public:
   Executor(const Program& program, const SimulateOptions& options);
-  Result<Timeline> Run();
+  Result<Timeline> Run(const SimulateOptions& options);
   void Wake(Time now, std::uint32_t token) override;
 
  private:
@@ -146,17 +146,23 @@ void Executor::ReserveNetwork() {
   network_.Reserve(all.flows, all.uses);
 }
 
-Result<Timeline> Executor::Run() {
+Result<Timeline> Executor::Run(const SimulateOptions& options) {
   // What waits for nothing heads its stream.
   for (const TaskId head : program_.stream_head) {
     if (head.valid() && program_.row(head).waits_for == 0) ready_.push_back(head);
   }
   Settle();
-  simulator_.Run();
-  if (ended_ < program_.tasks()) return DescribeDeadlock();
+  const auto go_on = [&] {
+    return !options.go_on || options.go_on({ended_, program_.tasks(), now_});
+  };
+  bool left = true;
+  while (left && go_on()) left = simulator_.Run(kWakeupsBetweenQuestions);
   timeline_.finish = now_;
   timeline_.events = simulator_.events();
-  timeline_.digest = DigestOf();
+  timeline_.ended = ended_;
+  timeline_.stopped = left;
+  if (!left && ended_ < program_.tasks()) return DescribeDeadlock();
+  if (!left) timeline_.digest = DigestOf();
   for (RateChange& change : timeline_.rates) change.token &= kIndexMask;
   return std::move(timeline_);
 }
@@ -370,7 +376,7 @@ TaskId Executor::FirstLeft(TaskId seat) const {
 }  // namespace
 
 Result<Timeline> Simulate(const Program& program, const SimulateOptions& options) {
-  return Executor(program, options).Run();
+  return Executor(program, options).Run(options);
 }
 
 }  // namespace sim

@@ -30,6 +30,8 @@ struct Timeline {
   std::vector<FlowInstance> flow_of;
 
   Time finish;               // the last end
+  bool stopped = false;      // not all tasks ended, because nobody wanted to wait; there is no digest then
+  std::uint64_t ended = 0;   // tasks
   std::uint64_t events = 0;  // wakeups it took
   std::string digest;        // sixteen hex digits over (kind, class, start, end) of every task
 };
