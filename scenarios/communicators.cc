@@ -55,10 +55,10 @@ void Communicators::Disagree(const GroupState& group, std::uint32_t turn, std::u
     return "rank " + std::to_string(group.ranks[who].value()) + " issues " + sim::ToText(kind) + " of " +
            std::to_string(size.count()) + " bytes";
   };
-  mismatch_ =
-      sim::Error{"operation " + std::to_string(turn) + " of a communicator of " +
-                 std::to_string(group.ranks.size()) + " ranks: " + said(issued.member, issued.kind, issued.size) +
-                 ", " + said(member, collective.kind, collective.size) + "; all members must issue the same sequence"};
+  mismatch_ = sim::Error{
+      "operation " + std::to_string(turn) + " of a communicator of " + std::to_string(group.ranks.size()) +
+      " ranks: " + said(issued.member, issued.kind, issued.size) + ", " +
+      said(member, collective.kind, collective.size) + "; all members must issue the same sequence"};
 }
 
 sim::CommunicationId Communicators::Create(GroupState& group, const Collective& collective,

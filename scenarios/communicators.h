@@ -76,7 +76,7 @@ class Communicators {
     std::vector<std::uint32_t> devices;
     std::vector<Issued> issued;        // by turn
     std::vector<IssuedChunks> chunks;  // by turn; none as coupled flows
-    std::vector<std::uint32_t> next;  // by member
+    std::vector<std::uint32_t> next;   // by member
     std::map<std::pair<sim::CollectiveKind, sim::Bytes>, sim::TrafficId> traffic;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, sim::StreamId> channels;  // and edge
     sim::StreamId closing;

@@ -121,10 +121,7 @@ sim::Result<Outputs> PrepareOutputs(const Arguments& arguments, const scenarios:
     return sim::Error{"--trace-ranks without --trace; give --trace FILE too"};
   }
   if (arguments.has("trace")) {
-    outputs.trace = {.path = trace,
-                     .ranks = {},
-                     .counters = {},
-                     .arguments = arguments.has("trace-args")};
+    outputs.trace = {.path = trace, .ranks = {}, .counters = {}, .arguments = arguments.has("trace-args")};
     if (arguments.has("trace-ranks")) {
       auto ranks = ParseRanks(arguments.value("trace-ranks"), scenario.layout.ranks());
       if (!ranks.ok()) return ranks.error();
@@ -148,13 +145,14 @@ sim::Result<Outputs> PrepareOutputs(const Arguments& arguments, const scenarios:
 
 // Writes the trace and says where it is. Returns the exit status.
 int WriteTrace(const scenarios::Scenario& scenario, const scenarios::RunResult& run,
-               scenarios::TraceOptions options, std::ostream& err) {
+               scenarios::TraceOptions options, bool quiet, std::ostream& err) {
   if (options.ranks.empty() && run.report.tasks > kTasksToTrace) {
     options.ranks = scenario.layout.Group(sim::Rank(std::uint32_t{0}), Dimension::kPipeline);
   }
   const auto summary = scenarios::WriteChromeTrace(run.steps.program, run.timeline, options);
   if (!summary.ok()) return Fail(summary.error().message, err);
   for (const std::string& warning : summary.value().warnings) err << "orrery: warning: " << warning << '\n';
+  if (quiet) return kExitDone;
   const auto all = static_cast<std::size_t>(scenario.layout.ranks());
   const std::size_t shown = options.ranks.empty() ? all : options.ranks.size();
   err << "trace: " << options.path << " (" << scenarios::CountText(static_cast<std::int64_t>(shown)) << " of "
@@ -209,8 +207,8 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
                                                  : scenarios::ReportJson(report));
   }
   if (outputs.trace) {
-    if (const int status = WriteTrace(*scenario, run.value(), *outputs.trace, err); status != kExitDone)
-      return status;
+    const int status = WriteTrace(*scenario, run.value(), *outputs.trace, arguments.has("quiet"), err);
+    if (status != kExitDone) return status;
   }
   if (outputs.report) {
     if (const auto finished = outputs.report->Finish(); !finished.ok())

@@ -60,7 +60,9 @@ class Executor final : public Actor {
   }
   // Until a task can start, its place in Timeline::start counts what must still
   // end, as a negative time: no table of counts, and one place in memory less.
-  static Time Waiting(std::uint32_t count) { return Time::Start() + Duration::Picoseconds(-std::int64_t{count}); }
+  static Time Waiting(std::uint32_t count) {
+    return Time::Start() + Duration::Picoseconds(-std::int64_t{count});
+  }
   bool has_started(TaskId task) const { return timeline_.start[task.pos()] >= Time::Start(); }
   bool has_ended(TaskId task) const { return timeline_.end[task.pos()] != Time::Never(); }
 
@@ -152,9 +154,7 @@ Result<Timeline> Executor::Run(const SimulateOptions& options) {
     if (head.valid() && program_.row(head).waits_for == 0) ready_.push_back(head);
   }
   Settle();
-  const auto go_on = [&] {
-    return !options.go_on || options.go_on({ended_, program_.tasks(), now_});
-  };
+  const auto go_on = [&] { return !options.go_on || options.go_on({ended_, program_.tasks(), now_}); };
   bool left = true;
   while (left && go_on()) left = simulator_.Run(kWakeupsBetweenQuestions);
   timeline_.finish = now_;

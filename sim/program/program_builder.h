@@ -72,8 +72,8 @@ class ProgramBuilder {
   struct Closed {
     std::vector<TaskRow> rows;
     std::vector<std::uint32_t> successor;
-    std::vector<StreamId> first_stream;   // by player
-    std::vector<CommunicationId> seats;   // by player, then seat
+    std::vector<StreamId> first_stream;  // by player
+    std::vector<CommunicationId> seats;  // by player, then seat
     std::uint32_t seats_of_player = 0;
   };
 

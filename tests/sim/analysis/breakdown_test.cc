@@ -189,7 +189,8 @@ Cause CauseAt(const Program& program, const Timeline& timeline, const Predecesso
   if (t >= timeline.begin[program.communication_of(at).pos()]) return CauseOf(task_class);
   bool pipelined = false;  // the rank has to do with other stages
   for (std::size_t i = 0; i < program.tasks(); ++i) {
-    const bool sends = program.row(TaskId(i)).task_class == TaskClass::kPipeline && program.rank_of(TaskId(i)) == rank;
+    const bool sends =
+        program.row(TaskId(i)).task_class == TaskClass::kPipeline && program.rank_of(TaskId(i)) == rank;
     pipelined = pipelined || sends;
   }
   const bool crosses = task_class == TaskClass::kNorm || task_class == TaskClass::kEmbedding;

@@ -235,8 +235,7 @@ TEST(Executor, RandomProgramsObeyStreamsDependenciesAndRendezvous) {
       if (next.valid()) {
         EXPECT_LE(t.end[i], t.start[next.pos()]);
       }
-      program.ForEachSuccessor(TaskId(i),
-                               [&](TaskId after) { EXPECT_LE(t.end[i], t.start[after.pos()]); });
+      program.ForEachSuccessor(TaskId(i), [&](TaskId after) { EXPECT_LE(t.end[i], t.start[after.pos()]); });
       if (program.row(TaskId(i)).kind != TaskKind::kSeat) continue;
       const CommunicationId c = program.communication_of(TaskId(i));
       EXPECT_LE(t.start[i], t.begin[c.pos()]);
