@@ -361,7 +361,8 @@ sim::Result<StepProgram> BuildSteps(const Scenario& scenario, const hardware::Co
   return BuildSteps(scenario, PlanStages(scenario, cost));
 }
 
-sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StagePlan> stages) {
+sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StagePlan> stages,
+                                    const std::function<bool(std::int64_t)>& go_on) {
   const Layout& layout = scenario.layout;
   sim::ProgramBuilder builder(static_cast<std::uint32_t>(layout.ranks()), CapacitiesOf(scenario.fabric));
   Communicators communicators(scenario, &builder);
@@ -376,7 +377,10 @@ sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StageP
   const GroupId world = communicators.Group(AllRanks(layout));
   const Job job{scenario, &builder, &communicators, &result.stages, &orders, world, Names(&builder)};
   for (std::int64_t rank = 0; rank < layout.ranks(); ++rank) {
+    if (go_on && !go_on(rank)) return sim::Error{"stopped while the program was built"};
     RankBuilder(job, sim::Rank(static_cast<std::uint32_t>(rank))).Build();
+    // Transfers of chunks tie the ranks of a group together.
+    if (scenario.fidelity == Fidelity::kFlow) builder.CloseScript();
   }
   if (communicators.mismatch()) return *communicators.mismatch();
   sim::Result<sim::Program> program = std::move(builder).Build();
