@@ -28,20 +28,21 @@ sim::TaskId Communicators::Issue(GroupId id, std::uint32_t member, const Collect
   if (group.ranks.size() < 2 || collective.size == sim::Bytes()) return sim::TaskId::None();
   const std::uint32_t turn = group.next[member]++;
   if (turn == group.issued.size()) {
-    group.issued.push_back(Create(group, collective, builder_->kind_of(stream), label));
-    group.issued.back().member = member;
+    const sim::CommunicationId enter = Create(group, collective, builder_->kind_of(stream), label);
+    group.issued.push_back({collective.size, enter, member, collective.kind});
   }
   const Issued& issued = group.issued[turn];
-  if (issued.collective.kind != collective.kind || issued.collective.size != collective.size) {
+  if (issued.kind != collective.kind || issued.size != collective.size) {
     Disagree(group, turn, member, collective);
     return sim::TaskId::None();
   }
   const sim::TaskId enter = builder_->Seat(stream, issued.enter, collective.task_class, label);
   if (after.valid()) builder_->After(enter, after);
-  if (!issued.leave.valid()) return enter;
-  const sim::TaskId leave = builder_->Seat(stream, issued.leave, collective.task_class, label);
-  for (std::size_t i = 0; i < issued.first_senders.size(); ++i) {
-    if (issued.first_senders[i] == member) builder_->After(issued.first_transfers[i], enter);
+  if (group.chunks.empty()) return enter;
+  const IssuedChunks& chunks = group.chunks[turn];
+  const sim::TaskId leave = builder_->Seat(stream, chunks.leave, collective.task_class, label);
+  for (std::size_t i = 0; i < chunks.first_senders.size(); ++i) {
+    if (chunks.first_senders[i] == member) builder_->After(chunks.first_transfers[i], enter);
   }
   return leave;
 }
@@ -50,23 +51,19 @@ void Communicators::Disagree(const GroupState& group, std::uint32_t turn, std::u
                              const Collective& collective) {
   if (mismatch_) return;
   const Issued& issued = group.issued[turn];
-  const auto said = [&](std::uint32_t who, const Collective& what) {
-    return "rank " + std::to_string(group.ranks[who].value()) + " issues " + sim::ToText(what.kind) + " of " +
-           std::to_string(what.size.count()) + " bytes";
+  const auto said = [&](std::uint32_t who, sim::CollectiveKind kind, sim::Bytes size) {
+    return "rank " + std::to_string(group.ranks[who].value()) + " issues " + sim::ToText(kind) + " of " +
+           std::to_string(size.count()) + " bytes";
   };
-  mismatch_ =
-      sim::Error{"operation " + std::to_string(turn) + " of a communicator of " +
-                 std::to_string(group.ranks.size()) + " ranks: " + said(issued.member, issued.collective) +
-                 ", " + said(member, collective) + "; all members must issue the same sequence"};
+  mismatch_ = sim::Error{
+      "operation " + std::to_string(turn) + " of a communicator of " + std::to_string(group.ranks.size()) +
+      " ranks: " + said(issued.member, issued.kind, issued.size) + ", " +
+      said(member, collective.kind, collective.size) + "; all members must issue the same sequence"};
 }
 
-Communicators::Issued Communicators::Create(GroupState& group, const Collective& collective,
-                                            sim::StreamKind stream_kind, sim::Label label) {
-  Issued issued{.collective = collective};
-  if (scenario_.fidelity == Fidelity::kChunk) {
-    CreateTransfers(group, collective, stream_kind, label, &issued);
-    return issued;
-  }
+sim::CommunicationId Communicators::Create(GroupState& group, const Collective& collective,
+                                           sim::StreamKind stream_kind, sim::Label label) {
+  if (scenario_.fidelity == Fidelity::kChunk) return CreateTransfers(group, collective, stream_kind, label);
   const auto key = std::pair(collective.kind, collective.size);
   auto at = group.traffic.find(key);
   if (at == group.traffic.end()) {
@@ -75,22 +72,22 @@ Communicators::Issued Communicators::Create(GroupState& group, const Collective&
                         collective.size, group.devices);
     at = group.traffic.emplace(key, builder_->AddTraffic(traffic)).first;
   }
-  issued.enter = builder_->AddCommunication(at->second);
-  return issued;
+  return builder_->AddCommunication(at->second);
 }
 
 // Members sit in `leave` from the moment the transfers begin, as the kernel does
 // that holds their SMs. One seat more, on a stream that nothing else uses, comes
 // when the last transfer has ended, and lets all of them go.
-void Communicators::CreateTransfers(GroupState& group, const Collective& collective,
-                                    sim::StreamKind stream_kind, sim::Label label, Issued* issued) {
+sim::CommunicationId Communicators::CreateTransfers(GroupState& group, const Collective& collective,
+                                                    sim::StreamKind stream_kind, sim::Label label) {
+  IssuedChunks& issued = group.chunks.emplace_back();
   const ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, scenario_.device.collective_timing,
                                                  collective.kind, collective.size, group.devices);
-  issued->enter = builder_->AddCommunication(builder_->AddTraffic(chunked.rendezvous));
+  const sim::CommunicationId enter = builder_->AddCommunication(builder_->AddTraffic(chunked.rendezvous));
   const sim::TrafficDescription nothing{.name = chunked.rendezvous.name, .size = collective.size};
-  issued->leave = builder_->AddCommunication(builder_->AddTraffic(nothing));
+  issued.leave = builder_->AddCommunication(builder_->AddTraffic(nothing));
   if (!group.closing.valid()) group.closing = builder_->AddStream(group.ranks[0], stream_kind);
-  const sim::TaskId closing = builder_->Seat(group.closing, issued->leave, collective.task_class, label);
+  const sim::TaskId closing = builder_->Seat(group.closing, issued.leave, collective.task_class, label);
   std::vector<sim::TaskId> transfers;
   for (const ChunkedTraffic::Transfer& transfer : chunked.transfers) {
     const auto edge = std::tuple(transfer.channel, transfer.from, transfer.to);
@@ -108,9 +105,10 @@ void Communicators::CreateTransfers(GroupState& group, const Collective& collect
     builder_->After(closing, task);
     transfers.push_back(task);
     if (!transfer.after.empty()) continue;
-    issued->first_transfers.push_back(task);
-    issued->first_senders.push_back(transfer.from);
+    issued.first_transfers.push_back(task);
+    issued.first_senders.push_back(transfer.from);
   }
+  return enter;
 }
 
 sim::TaskId Communicators::SendOrReceive(std::size_t slot, sim::Rank from, sim::Rank to, sim::Bytes size,

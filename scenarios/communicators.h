@@ -57,11 +57,16 @@ class Communicators {
                             sim::StreamId stream, sim::Label label, sim::TaskId after);
 
  private:
-  // One collective that some members have issued.
+  // One collective that some members have issued. There are millions of these.
   struct Issued {
-    Collective collective;
-    std::uint32_t member = 0;                     // the first to issue it
-    sim::CommunicationId enter = {}, leave = {};  // leave: none as a coupled flow
+    sim::Bytes size;
+    sim::CommunicationId enter = {};
+    std::uint32_t member = 0;  // the first to issue it
+    sim::CollectiveKind kind = sim::CollectiveKind::kAllReduce;
+  };
+  // What it has besides when it goes transfer by transfer.
+  struct IssuedChunks {
+    sim::CommunicationId leave = {};
     // The transfers that wait for no other one, only for their sender to enter.
     std::vector<sim::TaskId> first_transfers = {};
     std::vector<std::uint32_t> first_senders = {};
@@ -69,17 +74,18 @@ class Communicators {
   struct GroupState {
     std::vector<sim::Rank> ranks;
     std::vector<std::uint32_t> devices;
-    std::vector<Issued> issued;
-    std::vector<std::uint32_t> next;  // by member
+    std::vector<Issued> issued;        // by turn
+    std::vector<IssuedChunks> chunks;  // by turn; none as coupled flows
+    std::vector<std::uint32_t> next;   // by member
     std::map<std::pair<sim::CollectiveKind, sim::Bytes>, sim::TrafficId> traffic;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, sim::StreamId> channels;  // and edge
     sim::StreamId closing;
   };
 
-  Issued Create(GroupState& group, const Collective& collective, sim::StreamKind stream_kind,
-                sim::Label label);
-  void CreateTransfers(GroupState& group, const Collective& collective, sim::StreamKind stream_kind,
-                       sim::Label label, Issued* issued);
+  sim::CommunicationId Create(GroupState& group, const Collective& collective, sim::StreamKind stream_kind,
+                              sim::Label label);
+  sim::CommunicationId CreateTransfers(GroupState& group, const Collective& collective,
+                                       sim::StreamKind stream_kind, sim::Label label);
 
   void Disagree(const GroupState& group, std::uint32_t turn, std::uint32_t member,
                 const Collective& collective);

@@ -11,9 +11,10 @@
 namespace scenarios {
 namespace {
 
-// Measured at the peak of runs: 71 B a task of 11 million, 236 B a task where
-// nearly all are transfers of chunks, which have a flow of their own.
-constexpr double kBytesPerTask = 80, kBytesPerTransfer = 300;
+// Measured at the peak of runs: 26 to 31 B a task of 4 to 150 million, of which
+// 16 are its times; 250 B a task where nearly all are transfers of chunks, which
+// have a row and a flow of their own.
+constexpr double kBytesPerTask = 32, kBytesPerTaskOfChunks = 80, kBytesPerTransfer = 300;
 // A program's tasks have 30-bit ids; see sim::ProgramBuilder.
 constexpr double kMostTasks = 1.0e9;
 
@@ -60,7 +61,8 @@ class Counter {
     transfers_ *= micro_batches;
     for (const Bucket& bucket : plan_.buckets) Data(bucket);
     tasks_ += 6;  // norms, tied embedding, clip, optimizer, end
-    return {tasks_ + transfers_, tasks_ * kBytesPerTask + transfers_ * kBytesPerTransfer};
+    const double bytes = chunks_ ? kBytesPerTaskOfChunks : kBytesPerTask;
+    return {tasks_ + transfers_, tasks_ * bytes + transfers_ * kBytesPerTransfer};
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include "hardware/device_cost_model.h"
 #include "scenarios/estimate.h"
+#include "sim/analysis/step.h"
 #include "sim/program/executor.h"
 
 namespace scenarios {
@@ -10,12 +11,31 @@ sim::Result<RunResult> Run(const Scenario& scenario, const RunOptions& options) 
   const hardware::DeviceCostModel cost(scenario.device);
   std::vector<StagePlan> stages = PlanStages(scenario, cost);
   if (const auto refusal = RefuseToSimulate(scenario, stages, options.memory_limit)) return *refusal;
-  sim::Result<StepProgram> steps = BuildSteps(scenario, std::move(stages));
+  RunProgress progress{.of = static_cast<std::uint64_t>(scenario.layout.ranks())};
+  bool stopped = false;
+  const auto go_on = [&] {
+    stopped = options.go_on && !options.go_on(progress);
+    return !stopped;
+  };
+  sim::Result<StepProgram> steps = BuildSteps(scenario, std::move(stages), [&](std::int64_t ranks) {
+    progress.done = static_cast<std::uint64_t>(ranks);
+    return go_on();
+  });
+  if (stopped) return RunResult{.interruption = Interruption{progress, {}}};
   if (!steps.ok()) return steps.error();
   RunResult result{.steps = std::move(steps).value(), .timeline = {}, .report = {}};
-  sim::Result<sim::Timeline> timeline = sim::Simulate(result.steps.program, {.log_rates = options.log_rates});
+  const auto follow = [&](const sim::SimulationProgress& at) {
+    progress = {RunProgress::Phase::kSimulate, at.tasks_ended, at.tasks, at.now};
+    return go_on();
+  };
+  sim::Result<sim::Timeline> timeline =
+      sim::Simulate(result.steps.program, {.log_rates = options.log_rates, .go_on = follow});
   if (!timeline.ok()) return timeline.error();
   result.timeline = std::move(timeline).value();
+  if (result.timeline.stopped) {
+    result.interruption = {progress, sim::EndedSteps(result.steps.program, result.timeline)};
+    return result;
+  }
   result.report = MakeReport(scenario, result.steps, result.timeline);
   return result;
 }

@@ -58,12 +58,6 @@ Membership Join(const Job& job, const std::vector<sim::Rank>& ranks, sim::Rank r
   return {job.communicators->Group(ranks), static_cast<std::uint32_t>(at - ranks.begin())};
 }
 
-std::vector<sim::Rank> AllRanks(const Layout& layout) {
-  std::vector<sim::Rank> ranks;
-  for (std::int64_t r = 0; r < layout.ranks(); ++r) ranks.emplace_back(static_cast<std::uint32_t>(r));
-  return ranks;
-}
-
 // Writes all steps of one rank.
 class RankBuilder {
  public:
@@ -368,7 +362,8 @@ sim::Result<StepProgram> BuildSteps(const Scenario& scenario, const hardware::Co
   return BuildSteps(scenario, PlanStages(scenario, cost));
 }
 
-sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StagePlan> stages) {
+sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StagePlan> stages,
+                                    const std::function<bool(std::int64_t)>& go_on) {
   const Layout& layout = scenario.layout;
   sim::ProgramBuilder builder(static_cast<std::uint32_t>(layout.ranks()),
                               topologies::CapacitiesOf(scenario.fabric));
@@ -381,12 +376,15 @@ sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StageP
   for (std::uint32_t stage = 0; stage < layout.pipeline; ++stage) {
     orders.push_back(scenario.pipeline.schedule->order(scenario.pipeline.shape, stage));
   }
-  const GroupId world = communicators.Group(AllRanks(layout));
+  const GroupId world = communicators.Group(layout.AllRanks());
   const auto saves = scenario.checkpoint ? std::make_unique<CheckpointWriter>(scenario, &builder) : nullptr;
   const Job job{scenario, &builder, &communicators,  &result.stages,
                 &orders,  world,    Names(&builder), saves.get()};
   for (std::int64_t rank = 0; rank < layout.ranks(); ++rank) {
+    if (go_on && !go_on(rank)) return sim::Error{"stopped while the program was built"};
     RankBuilder(job, sim::Rank(static_cast<std::uint32_t>(rank))).Build();
+    // Transfers of chunks tie the ranks of a group together.
+    if (scenario.fidelity == Fidelity::kFlow) builder.CloseScript();
   }
   if (communicators.mismatch()) return *communicators.mismatch();
   sim::Result<sim::Program> program = std::move(builder).Build();

@@ -12,6 +12,8 @@
 #ifndef SCENARIOS_STEP_BUILDER_H_
 #define SCENARIOS_STEP_BUILDER_H_
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "hardware/cost_model.h"
@@ -32,7 +34,11 @@ std::vector<StagePlan> PlanStages(const Scenario& scenario, const hardware::Cost
 
 // Fails when the schedule makes tasks wait for each other in a cycle.
 sim::Result<StepProgram> BuildSteps(const Scenario& scenario, const hardware::CostModel& cost);
-sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StagePlan> stages);
+
+// `go_on` is asked before each rank with the ranks that are done; when it says
+// no, the result is an error.
+sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StagePlan> stages,
+                                    const std::function<bool(std::int64_t)>& go_on = {});
 
 }  // namespace scenarios
 

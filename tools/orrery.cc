@@ -1,16 +1,16 @@
 // The orrery program: see tools/command_line.h.
 
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
 
 #include "sim/base/check.h"
 #include "tools/command_line.h"
+#include "tools/interrupt.h"
 
 int main(int argc, char** argv) {
-  std::signal(SIGINT, [](int) { std::_Exit(tools::kExitInterrupted); });
+  tools::HandleInterrupts();
   std::signal(SIGPIPE, SIG_DFL);  // `orrery list | head` ends quietly
   try {
     const int status = tools::Run(std::vector<std::string>(argv + 1, argv + argc), std::cout, std::cerr);

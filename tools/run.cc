@@ -5,16 +5,22 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iostream>
 #include <optional>
 #include <ostream>
 
+#include "hardware/device_cost_model.h"
 #include "scenarios/catalogue.h"
+#include "scenarios/estimate.h"
 #include "scenarios/output/chrome_trace.h"
+#include "scenarios/output/interruption.h"
 #include "scenarios/output/output_file.h"
 #include "scenarios/output/report_json.h"
 #include "scenarios/output/report_text.h"
 #include "scenarios/run.h"
 #include "tools/commands.h"
+#include "tools/interrupt.h"
+#include "tools/progress.h"
 
 namespace tools {
 namespace {
@@ -23,6 +29,9 @@ using scenarios::Dimension;
 
 // Above this many tasks a trace shows one pipeline instead of every rank.
 constexpr std::uint64_t kTasksToTrace = 300'000;
+// Above this many it has no graphs of link load: they need the rates of all
+// flows, which would take as much memory again as the run.
+constexpr double kTasksToGraph = 20e6;
 
 int Fail(const std::string& message, std::ostream& err) {
   err << "orrery: error: " << message << '\n';
@@ -81,6 +90,16 @@ std::vector<scenarios::TraceCounter> CountersOf(const topologies::Fabric& fabric
   return counters;
 }
 
+void AddCounters(const scenarios::Scenario& scenario, scenarios::TraceOptions* trace, std::ostream& err) {
+  const hardware::DeviceCostModel cost(scenario.device);
+  const double tasks = scenarios::EstimateOf(scenario, scenarios::PlanStages(scenario, cost)).tasks;
+  if (tasks <= kTasksToGraph) {
+    trace->counters = CountersOf(scenario.fabric);
+  } else {
+    err << "orrery: warning: the trace has no graphs of link load, for which there are too many tasks\n";
+  }
+}
+
 // What goes to files, checked before anything runs: nothing is written when one
 // of them cannot be.
 struct Outputs {
@@ -102,10 +121,7 @@ sim::Result<Outputs> PrepareOutputs(const Arguments& arguments, const scenarios:
     return sim::Error{"--trace-ranks without --trace; give --trace FILE too"};
   }
   if (arguments.has("trace")) {
-    outputs.trace = {.path = trace,
-                     .ranks = {},
-                     .counters = CountersOf(scenario.fabric),
-                     .arguments = arguments.has("trace-args")};
+    outputs.trace = {.path = trace, .ranks = {}, .counters = {}, .arguments = arguments.has("trace-args")};
     if (arguments.has("trace-ranks")) {
       auto ranks = ParseRanks(arguments.value("trace-ranks"), scenario.layout.ranks());
       if (!ranks.ok()) return ranks.error();
@@ -129,13 +145,14 @@ sim::Result<Outputs> PrepareOutputs(const Arguments& arguments, const scenarios:
 
 // Writes the trace and says where it is. Returns the exit status.
 int WriteTrace(const scenarios::Scenario& scenario, const scenarios::RunResult& run,
-               scenarios::TraceOptions options, std::ostream& err) {
+               scenarios::TraceOptions options, bool quiet, std::ostream& err) {
   if (options.ranks.empty() && run.report.tasks > kTasksToTrace) {
     options.ranks = scenario.layout.Group(sim::Rank(std::uint32_t{0}), Dimension::kPipeline);
   }
   const auto summary = scenarios::WriteChromeTrace(run.steps.program, run.timeline, options);
   if (!summary.ok()) return Fail(summary.error().message, err);
   for (const std::string& warning : summary.value().warnings) err << "orrery: warning: " << warning << '\n';
+  if (quiet) return kExitDone;
   const auto all = static_cast<std::size_t>(scenario.layout.ranks());
   const std::size_t shown = options.ranks.empty() ? all : options.ranks.size();
   err << "trace: " << options.path << " (" << scenarios::CountText(static_cast<std::int64_t>(shown)) << " of "
@@ -143,6 +160,25 @@ int WriteTrace(const scenarios::Scenario& scenario, const scenarios::RunResult& 
       << scenarios::CountText(summary.value().slices)
       << " slices); open it in ui.perfetto.dev, chrome://tracing or speedscope\n";
   return kExitDone;
+}
+
+ProgressLine::Style StyleOf(const Arguments& arguments, const std::ostream& err) {
+  if (arguments.has("quiet")) return ProgressLine::Style::kNone;
+  if (&err == &std::cerr && isatty(STDERR_FILENO) != 0) return ProgressLine::Style::kInPlace;
+  return arguments.has("progress") ? ProgressLine::Style::kLines : ProgressLine::Style::kNone;
+}
+
+// Builds, simulates and reads, with progress, until Ctrl-C.
+sim::Result<scenarios::RunResult> Play(const scenarios::Scenario& scenario, const Arguments& arguments,
+                                       const Outputs& outputs, std::ostream& err) {
+  const InterruptWatch watch;
+  ProgressLine line(err, StyleOf(arguments, err));
+  return scenarios::Run(scenario, {.log_rates = outputs.trace.has_value() && !outputs.trace->counters.empty(),
+                                   .memory_limit = MemoryForARun(),
+                                   .go_on = [&](const scenarios::RunProgress& progress) {
+                                     line.Show(progress);
+                                     return !watch.interrupted();
+                                   }});
 }
 
 int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
@@ -157,17 +193,22 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   sim::Result<Outputs> prepared = PrepareOutputs(arguments, *scenario);
   if (!prepared.ok()) return Fail(prepared.error().message, err);
   Outputs outputs = std::move(prepared).value();
-  const auto run =
-      scenarios::Run(*scenario, {.log_rates = outputs.trace.has_value(), .memory_limit = MemoryForARun()});
+  if (outputs.trace) AddCounters(*scenario, &*outputs.trace, err);
+  const auto run = Play(*scenario, arguments, outputs, err);
   if (!run.ok()) return Fail(run.error().message, err);
+  if (const auto& interruption = run.value().interruption) {
+    out << (arguments.has("json") ? scenarios::InterruptionJson(*interruption)
+                                  : scenarios::InterruptionText(*interruption));
+    return kExitInterrupted;
+  }
   const scenarios::Report& report = run.value().report;
   if (outputs.report) {
     outputs.report->Write(outputs.report_as_text ? scenarios::ReportText(report)
                                                  : scenarios::ReportJson(report));
   }
   if (outputs.trace) {
-    if (const int status = WriteTrace(*scenario, run.value(), *outputs.trace, err); status != kExitDone)
-      return status;
+    const int status = WriteTrace(*scenario, run.value(), *outputs.trace, arguments.has("quiet"), err);
+    if (status != kExitDone) return status;
   }
   if (outputs.report) {
     if (const auto finished = outputs.report->Finish(); !finished.ok())
@@ -192,7 +233,9 @@ Command RunCommand() {
        {"trace-ranks", "LIST", "ranks to show in it: 0,8,16-23", false},
        {"trace-args", "", "write micro-batch and layer with each slice", false},
        {"report", "FILE", "write the report there too (.json, or .txt)", false},
-       {"json", "", "print one JSON document", false}},
+       {"json", "", "print one JSON document", false},
+       {"progress", "", "tell how far it is, also when standard error is no terminal", false},
+       {"quiet", "", "tell nothing but mistakes and warnings", false}},
       "  SCENARIO is a name of `orrery list scenarios`, a file, or - for standard input.\n"
       "  orrery run                                       the default scenario\n"
       "  orrery run llama_70b_64xh800_a --trace a.json.gz\n"

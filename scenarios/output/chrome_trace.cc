@@ -144,10 +144,11 @@ void TraceWriter::WriteTrack(sim::Rank rank, const Track& track) {
 
 std::string TraceWriter::NameAndCategory(const Slice& slice) const {
   const sim::TaskId task = slice.task;
-  const sim::Label& label = program_.label[task.pos()];
+  const sim::TaskRow& row = program_.row(task);
+  const sim::Label& label = row.label;
   std::string name = program_.names[label.name];
   if (slice.waiting) name += " (waiting)";
-  const char* category = slice.waiting ? "waiting" : sim::ToText(program_.task_class[task.pos()]);
+  const char* category = slice.waiting ? "waiting" : sim::ToText(row.task_class);
   std::string text = ",\"name\":" + Quoted(name) + ",\"cat\":\"" + category + '"';
   if (options_.arguments && (label.micro_batch >= 0 || label.layer >= 0)) {
     text += ",\"args\":{";
@@ -172,15 +173,15 @@ void TraceWriter::WriteSlice(sim::Rank rank, const Slice& slice, std::int64_t le
 void TraceWriter::WriteArrowEnd(sim::Rank rank, const Slice& slice, std::int64_t length) {
   const sim::TaskId task = slice.task;
   const std::int64_t whole = slice.time.length().ps();
-  if (slice.waiting || whole < kShortestArrowPs || program_.kind[task.pos()] != sim::TaskKind::kSeat ||
-      program_.task_class[task.pos()] != sim::TaskClass::kPipeline) {
+  if (slice.waiting || whole < kShortestArrowPs || program_.row(task).kind != sim::TaskKind::kSeat ||
+      program_.row(task).task_class != sim::TaskClass::kPipeline) {
     return;
   }
   const auto sends = [&](sim::TaskId seat) {
-    const sim::StreamKind kind = program_.stream_kind[program_.stream[seat.pos()].pos()];
+    const sim::StreamKind kind = program_.stream_kind_of(seat);
     return kind == sim::StreamKind::kToNext || kind == sim::StreamKind::kToPrevious;
   };
-  const sim::CommunicationId communication(program_.amount[task.pos()]);
+  const sim::CommunicationId communication = program_.communication_of(task);
   const std::span<const sim::TaskId> seats = program_.seats_of(communication);
   if (seats.size() != 2 || sends(seats[0]) == sends(seats[1])) return;
   if (!shown_[program_.rank_of(seats[0]).pos()] || !shown_[program_.rank_of(seats[1]).pos()]) return;

@@ -9,10 +9,10 @@ std::vector<Slice> SlicesOf(const sim::Program& program, const sim::Timeline& ti
                             sim::StreamId stream) {
   std::vector<Slice> slices;
   for (sim::TaskId task = program.stream_head[stream.pos()]; task.valid();
-       task = program.next_in_stream[task.pos()]) {
+       task = program.next_in_stream(task)) {
     sim::Interval time{timeline.start[task.pos()], timeline.end[task.pos()]};
-    if (program.kind[task.pos()] == sim::TaskKind::kSeat) {
-      const sim::Time begin = timeline.begin[program.amount[task.pos()]];
+    if (program.row(task).kind == sim::TaskKind::kSeat) {
+      const sim::Time begin = timeline.begin[program.communication_of(task).pos()];
       if (time.from < begin) slices.push_back({{time.from, begin}, task, true});
       time.from = begin;
     }

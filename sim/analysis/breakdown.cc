@@ -76,7 +76,7 @@ Duration Breakdown::total() const {
 namespace {
 
 Time BeginOf(const Program& program, const Timeline& timeline, TaskId seat) {
-  return timeline.begin[program.amount[seat.pos()]];
+  return timeline.begin[program.communication_of(seat).pos()];
 }
 
 class Partition {
@@ -86,8 +86,8 @@ class Partition {
       : program_(program), timeline_(timeline), predecessors_(predecessors), rank_(rank), window_(window) {
     for (std::size_t s = 0; s < program.stream_rank.size(); ++s) {
       if (program.stream_rank[s] != rank) continue;
-      for (TaskId t = program.stream_head[s]; t.valid() && !pipelined_; t = program.next_in_stream[t.pos()]) {
-        pipelined_ = program.task_class[t.pos()] == TaskClass::kPipeline;
+      for (TaskId t = program.stream_head[s]; t.valid() && !pipelined_; t = program.next_in_stream(t)) {
+        pipelined_ = program.row(t).task_class == TaskClass::kPipeline;
       }
     }
   }
@@ -95,7 +95,7 @@ class Partition {
   Breakdown Of(StreamId compute) {
     Time done = window_.from;  // everything before is counted
     for (TaskId task = program_.stream_head[compute.pos()]; task.valid() && done < window_.to;
-         task = program_.next_in_stream[task.pos()]) {
+         task = program_.next_in_stream(task)) {
       if (timeline_.end[task.pos()] <= window_.from) continue;
       CountChain(task, {done, std::min(timeline_.start[task.pos()], window_.to)});
       CountTask(task, window_);
@@ -121,8 +121,8 @@ class Partition {
   // What `task` did between its start and its end, as far as `within` it.
   void CountTask(TaskId task, Interval within) {
     const Time start = timeline_.start[task.pos()], end = timeline_.end[task.pos()];
-    const TaskClass task_class = program_.task_class[task.pos()];
-    if (program_.kind[task.pos()] == TaskKind::kSeat) {
+    const TaskClass task_class = program_.row(task).task_class;
+    if (program_.row(task).kind == TaskKind::kSeat) {
       const Time begin = BeginOf(program_, timeline_, task);
       Add(WaitingFor(task_class), Clip({start, begin}, within));
       Add(CauseOf(task_class), Clip({begin, end}, within));
@@ -171,20 +171,21 @@ Breakdown BreakdownOf(const Program& program, const Timeline& timeline, const Pr
 
 std::vector<RankTimes> RankTimesOf(const Program& program, const Timeline& timeline, Interval window) {
   std::vector<RankTimes> ranks(program.ranks);
-  for (std::size_t t = 0; t < program.tasks(); ++t) {
-    const TaskId task(t);
-    RankTimes& row = ranks[program.rank_of(task).pos()];
-    Interval active = {timeline.start[t], timeline.end[t]};
-    if (program.kind[t] == TaskKind::kSeat) {
-      const Time begin = BeginOf(program, timeline, task);
-      row.waiting += Clip({active.from, begin}, window).length();
+  program.ForEachTask([&](TaskId task, const Place& at) {
+    const TaskRow& row = program.row(at);
+    const StreamId stream = program.stream_of(at);
+    RankTimes& times = ranks[program.stream_rank[stream.pos()].pos()];
+    Interval active = {timeline.start[task.pos()], timeline.end[task.pos()]};
+    if (row.kind == TaskKind::kSeat) {
+      const Time begin = timeline.begin[program.communication_of(at).pos()];
+      times.waiting += Clip({active.from, begin}, window).length();
       active.from = begin;
     }
     const Duration length = Clip(active, window).length();
-    row.by_class[static_cast<std::size_t>(program.task_class[t])] += length;
-    const bool computes = program.stream_kind[program.stream[t].pos()] == StreamKind::kCompute;
-    if (computes && program.kind[t] == TaskKind::kWork) row.compute_busy += length;
-  }
+    times.by_class[static_cast<std::size_t>(row.task_class)] += length;
+    const bool computes = program.stream_kind[stream.pos()] == StreamKind::kCompute;
+    if (computes && row.kind == TaskKind::kWork) times.compute_busy += length;
+  });
   return ranks;
 }
 

@@ -11,7 +11,7 @@ TaskId LastTask(const Program& program, const Timeline& timeline, Time end) {
   TaskId last = TaskId::None();
   for (std::size_t t = 0; t < program.tasks(); ++t) {
     if (timeline.end[t] != end) continue;
-    if (program.task_class[t] == TaskClass::kStepEnd) return TaskId(t);
+    if (program.row(TaskId(t)).task_class == TaskClass::kStepEnd) return TaskId(t);
     if (!last.valid()) last = TaskId(t);
   }
   CHECK(last.valid());
@@ -27,10 +27,10 @@ TaskId LastSeat(const Program& program, const Timeline& timeline, CommunicationI
 }
 
 void AddWork(const Program& program, TaskId task, Interval all, Interval part, CriticalPath& path) {
-  const auto task_class = static_cast<std::size_t>(program.task_class[task.pos()]);
+  const auto task_class = static_cast<std::size_t>(program.row(task).task_class);
   path.work[task_class] += part.length();
   // A piece cut by the period counts its share of the stretch, rounded down.
-  const Duration alone = program.works[program.amount[task.pos()]].alone;
+  const Duration alone = program.times_of(task).alone;
   if (all.length() <= alone) return;
   const Wide stretch = (all.length() - alone).ps();
   path.slowed +=
@@ -38,8 +38,8 @@ void AddWork(const Program& program, TaskId task, Interval all, Interval part, C
 }
 
 void AddTraffic(const Program& program, TaskId seat, Interval all, Interval part, CriticalPath& path) {
-  const auto task_class = static_cast<std::size_t>(program.task_class[seat.pos()]);
-  const Communication& communication = program.communications[program.amount[seat.pos()]];
+  const auto task_class = static_cast<std::size_t>(program.row(seat).task_class);
+  const Communication& communication = program.communications[program.communication_of(seat).pos()];
   const Time moving = all.from + program.traffics[communication.traffic.pos()].latency;
   const Duration latency = Clip({all.from, moving}, part).length();
   path.latency[task_class] += latency;
@@ -64,9 +64,9 @@ CriticalPath CriticalPathOf(const Program& program, const Timeline& timeline,
   while (at > period.from) {
     CHECK(task.valid() && timeline.end[task.pos()] == at);
     Interval all = {timeline.start[task.pos()], at};
-    const bool is_seat = program.kind[task.pos()] == TaskKind::kSeat;
+    const bool is_seat = program.row(task).kind == TaskKind::kSeat;
     if (is_seat) {
-      const CommunicationId communication(program.amount[task.pos()]);
+      const CommunicationId communication = program.communication_of(task);
       all.from = timeline.begin[communication.pos()];
       const TaskId last = LastSeat(program, timeline, communication);
       CHECK(timeline.start[last.pos()] == all.from);

@@ -11,7 +11,8 @@ constexpr Wide Scale(Wide n, Wide numerator, Wide denominator) {
   return n / denominator * numerator + n % denominator * numerator / denominator;
 }
 
-void AddFlows(const Program& program, const Traffic& traffic, Wide part, Wide whole,
+// What `times` communications of a traffic carry in `part` of their `whole` time.
+void AddFlows(const Program& program, const Traffic& traffic, Wide part, Wide whole, Wide times,
               std::vector<Wide>& carried) {
   for (std::uint32_t f = 0; f < traffic.flows; ++f) {
     const TrafficFlow& flow = program.flows[traffic.first_flow + f];
@@ -19,7 +20,7 @@ void AddFlows(const Program& program, const Traffic& traffic, Wide part, Wide wh
         part == whole ? flow.volume.femto_bytes() : Scale(flow.volume.femto_bytes(), part, whole);
     for (std::uint32_t u = 0; u < flow.uses; ++u) {
       const Use& use = program.uses[flow.first_use + u];
-      carried[use.link.pos()] += Scale(progress, use.weight, program.weight_denominator);
+      carried[use.link.pos()] += times * Scale(progress, use.weight, program.weight_denominator);
     }
   }
 }
@@ -42,14 +43,26 @@ Interval MovingTime(const Program& program, const Timeline& timeline, Communicat
 
 LinkBytes LinkBytesOf(const Program& program, const Timeline& timeline, Interval window) {
   std::vector<Wide> total(program.link_capacity.size()), inside(program.link_capacity.size());
+  // Most communications are wholly inside or outside: those are counted, and their bytes added up at the end.
+  std::vector<std::uint32_t> all(program.traffics.size()), whole(program.traffics.size());
   for (std::size_t i = 0; i < program.communications.size(); ++i) {
     const CommunicationId c(i);
     if (program.seats_of(c).empty()) continue;
-    const Traffic& traffic = program.traffics[program.communications[i].traffic.pos()];
-    AddFlows(program, traffic, 1, 1, total);
+    const std::size_t t = program.communications[i].traffic.pos();
+    const Traffic& traffic = program.traffics[t];
+    ++all[t];
     const Interval moving = MovingTime(program, timeline, c, traffic);
     const Duration part = Clip(moving, window).length();
-    if (part > Duration()) AddFlows(program, traffic, part.ps(), moving.length().ps(), inside);
+    if (part <= Duration()) continue;
+    if (part == moving.length()) {
+      ++whole[t];
+    } else {
+      AddFlows(program, traffic, part.ps(), moving.length().ps(), 1, inside);
+    }
+  }
+  for (std::size_t t = 0; t < program.traffics.size(); ++t) {
+    AddFlows(program, program.traffics[t], 1, 1, all[t], total);
+    if (whole[t] > 0) AddFlows(program, program.traffics[t], 1, 1, whole[t], inside);
   }
   return {WholeBytes(total), WholeBytes(inside)};
 }

@@ -6,18 +6,24 @@ namespace sim {
 
 Predecessors FindPredecessors(const Program& program) {
   Predecessors result;
-  result.first.assign(program.tasks() + 1, 0);
-  for (std::size_t t = 0; t < program.tasks(); ++t) result.first[t + 1] = program.waits_for[t];
+  result.first.assign(program.rows.size() + 1, 0);
+  for (std::size_t r = 0; r < program.rows.size(); ++r) result.first[r + 1] = program.rows[r].waits_for;
   std::partial_sum(result.first.begin(), result.first.end(), result.first.begin());
-  result.task.resize(result.first.back());
+  result.row.resize(result.first.back());
 
   std::vector<std::uint32_t> at(result.first.begin(), result.first.end() - 1);
-  const auto add = [&](TaskId earlier, TaskId later) { result.task[at[later.pos()]++] = earlier; };
-  for (std::size_t t = 0; t < program.tasks(); ++t) {
-    if (program.next_in_stream[t].valid()) add(TaskId(t), program.next_in_stream[t]);
-  }
-  for (std::size_t t = 0; t < program.tasks(); ++t) {
-    for (const TaskId later : program.successors_of(TaskId(t))) add(TaskId(t), later);
+  for (const Script& script : program.scripts) {
+    const auto add = [&](std::uint32_t earlier, std::uint32_t later) {
+      result.row[at[script.first_row + later]++] = earlier;
+    };
+    for (std::uint32_t r = 0; r < script.rows; ++r) {
+      const TaskRow& row = program.rows[script.first_row + r];
+      if (row.next != kNoRow) add(r, row.next);
+    }
+    for (std::uint32_t r = 0; r < script.rows; ++r) {
+      const TaskRow& row = program.rows[script.first_row + r];
+      for (std::uint32_t i = 0; i < row.successors; ++i) add(r, program.successor[row.first_successor + i]);
+    }
   }
   return result;
 }
@@ -27,9 +33,12 @@ TaskId LatestPredecessor(const Program& program, const Timeline& timeline, const
   TaskId latest = TaskId::None();
   const auto decides = [&](TaskId a, TaskId b) {
     const Time a_end = timeline.end[a.pos()], b_end = timeline.end[b.pos()];
-    return a_end != b_end ? a_end > b_end : program.kind[a.pos()] < program.kind[b.pos()];
+    return a_end != b_end ? a_end > b_end : program.row(a).kind < program.row(b).kind;
   };
-  for (const TaskId p : predecessors.of(task)) {
+  const Place at = program.PlaceOf(task);
+  const std::size_t row = at.script->first_row + at.row;
+  for (std::uint32_t i = predecessors.first[row]; i < predecessors.first[row + 1]; ++i) {
+    const TaskId p = Place{at.script, predecessors.row[i], at.player}.task();
     if (!latest.valid() || decides(p, latest)) latest = p;
   }
   return latest;

@@ -5,7 +5,6 @@
 #define SIM_ANALYSIS_PREDECESSORS_H_
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "sim/program/program.h"
@@ -13,14 +12,11 @@
 
 namespace sim {
 
-// Four bytes a task and four an edge. Build it once for all questions.
+// By row of the scripts, for players share them too. Build it once for all questions.
 struct Predecessors {
-  std::vector<std::uint32_t> first;  // CSR, one more entry than tasks
-  std::vector<TaskId> task;          // the one ahead in the stream first, then dependencies by id
-
-  std::span<const TaskId> of(TaskId t) const {
-    return std::span(task).subspan(first[t.pos()], first[t.pos() + 1] - first[t.pos()]);
-  }
+  std::vector<std::uint32_t> first;  // by Program::rows, one entry more
+  // Rows of the same script: the one ahead in the stream first, then dependencies in order.
+  std::vector<std::uint32_t> row;
 };
 Predecessors FindPredecessors(const Program& program);
 

@@ -5,21 +5,34 @@
 namespace sim {
 namespace {
 
+// Before all ends.
+constexpr Time kNoMark = Time::Start() + Duration::Picoseconds(-1);
+
 void ReadMarks(const Program& program, const Timeline& timeline, std::size_t last, StepTimes& steps) {
-  for (std::size_t task = 0; task < program.tasks(); ++task) {
-    if (program.task_class[task] != TaskClass::kStepEnd) continue;
-    CHECK(program.label[task].micro_batch >= 0);
-    const auto step = static_cast<std::size_t>(program.label[task].micro_batch);
-    if (step > last) continue;
-    if (step >= steps.end.size()) steps.end.resize(step + 1, Time::Never());
+  program.ForEachTask([&](TaskId task, const Place& at) {
+    const TaskRow& row = program.row(at);
+    if (row.task_class != TaskClass::kStepEnd) return;
+    CHECK(row.label.micro_batch >= 0);
+    const auto step = static_cast<std::size_t>(row.label.micro_batch);
+    if (step > last) return;
+    if (step >= steps.end.size()) steps.end.resize(step + 1, kNoMark);
     Time& end = steps.end[step];
-    end = end == Time::Never() ? timeline.end[task] : std::max(end, timeline.end[task]);
-    Time& rank_end = steps.rank_end[program.rank_of(TaskId(task)).pos()];
-    rank_end = std::max(rank_end, timeline.end[task]);
-  }
+    end = std::max(end, timeline.end[task.pos()]);
+    Time& rank_end = steps.rank_end[program.rank_of(at).pos()];
+    rank_end = std::max(rank_end, timeline.end[task.pos()]);
+  });
 }
 
 }  // namespace
+
+std::vector<Time> EndedSteps(const Program& program, const Timeline& timeline) {
+  StepTimes steps;
+  steps.rank_end.assign(program.ranks, Time::Start());
+  ReadMarks(program, timeline, SIZE_MAX, steps);
+  // A step that some rank has not ended ends at Time::Never(): so does the first of these.
+  steps.end.erase(std::find(steps.end.begin(), steps.end.end(), Time::Never()), steps.end.end());
+  return steps.end;
+}
 
 StepTimes FindSteps(const Program& program, const Timeline& timeline, std::size_t last) {
   StepTimes steps;
@@ -29,7 +42,7 @@ StepTimes FindSteps(const Program& program, const Timeline& timeline, std::size_
     steps.end = {timeline.finish};
     steps.rank_end.assign(program.ranks, timeline.finish);
   }
-  for (const Time end : steps.end) CHECK(end != Time::Never());
+  for (const Time end : steps.end) CHECK(end != kNoMark);
 
   const std::size_t n = steps.end.size();
   steps.period = {n > 1 ? steps.end[n - 2] : Time::Start(), steps.end[n - 1]};

@@ -33,6 +33,10 @@ struct StepTimes {
   Interval WindowOf(Rank rank) const;
 };
 
+// Ends of the steps that all ranks have ended, in order: those before the first
+// that some rank has not. For runs that were stopped.
+std::vector<Time> EndedSteps(const Program& program, const Timeline& timeline);
+
 // A program without marks is one step. With `last` the steps after it are left
 // out, as if the run had ended there: what the job does before something that
 // disturbs it. REQUIRES: steps are numbered from 0 on, each with at least one

@@ -164,14 +164,15 @@ class Simulator {
     queue_.Push(when, phase, target, token);
   }
 
-  // Runs until nothing is left to happen.
-  void Run() {
-    while (!queue_.empty()) {
+  // Runs until nothing is left to happen, or for `most` wakeups. Returns whether something is left.
+  bool Run(std::uint64_t most = UINT64_MAX) {
+    for (; most > 0 && !queue_.empty(); --most) {
       const EventQueue::Wakeup next = queue_.Pop();
       now_ = next.when;
       ++events_;
       next.target->Wake(now_, next.token);
     }
+    return !queue_.empty();
   }
 
   std::uint64_t events() const { return events_; }  // wakeups so far

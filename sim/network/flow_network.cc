@@ -72,6 +72,7 @@ void FlowNetwork::SetAlone(Flow& flow, ByteRate limit) const {
   for (const Use& use : flow.uses) {
     CHECK(use.weight >= 1 && use.link.pos() < links_.size());
     const Wide capacity = links_[use.link.pos()].capacity;
+    if (capacity == least && use.weight == weight) continue;  // as most links of a ring
     // Below 2^95 * 2^32 on both sides.
     if (capacity * weight < least * use.weight) {
       least = capacity;

@@ -10,7 +10,6 @@ namespace {
 // What a wakeup of the executor means; two bits beside a 30-bit index.
 enum class Event : std::uint32_t { kWorkEnds, kTrafficStarts, kFlowEnds };
 
-constexpr std::uint32_t kEnded = UINT32_MAX;  // in place of a count of what a task waits for
 constexpr std::uint32_t kIndexMask = (std::uint32_t{1} << 30) - 1;
 
 constexpr std::uint32_t Token(Event event, std::uint32_t index) {
@@ -20,7 +19,7 @@ constexpr std::uint32_t Token(Event event, std::uint32_t index) {
 class Executor final : public Actor {
  public:
   Executor(const Program& program, const SimulateOptions& options);
-  Result<Timeline> Run();
+  Result<Timeline> Run(const SimulateOptions& options);
   void Wake(Time now, std::uint32_t token) override;
 
  private:
@@ -37,14 +36,17 @@ class Executor final : public Actor {
     std::size_t flows = 0, uses = 0;
   };
 
+  void CountWaits();
+  void CountSeats();
+  void ListFlows();
   void ReserveNetwork();
   void Settle();  // starts everything that can start now
   void Start(TaskId task);
-  void StartWork(TaskId task);
-  void Arrive(TaskId seat);
+  void StartWork(TaskId task, const Place& at);
+  void Arrive(TaskId seat, const Place& at);
   void StartTraffic(CommunicationId communication);
   void EndCommunication(CommunicationId communication);
-  void End(TaskId task);
+  void End(TaskId task, const Place& at);
   void Release(TaskId task);
   void Retime(Rank rank);
   bool BeyondTheClock(Duration length, TaskId task);
@@ -52,6 +54,17 @@ class Executor final : public Actor {
   Error DescribeDeadlock() const;
   Error TooLong(TaskId task) const;
   TaskId FirstLeft(TaskId seat) const;
+
+  const Traffic& traffic_of(CommunicationId c) const {
+    return program_.traffics[program_.communications[c.pos()].traffic.pos()];
+  }
+  // Until a task can start, its place in Timeline::start counts what must still
+  // end, as a negative time: no table of counts, and one place in memory less.
+  static Time Waiting(std::uint32_t count) {
+    return Time::Start() + Duration::Picoseconds(-std::int64_t{count});
+  }
+  bool has_started(TaskId task) const { return timeline_.start[task.pos()] >= Time::Start(); }
+  bool has_ended(TaskId task) const { return timeline_.end[task.pos()] != Time::Never(); }
 
   const Program& program_;
   Simulator simulator_;
@@ -61,52 +74,59 @@ class Executor final : public Actor {
   std::size_t ended_ = 0;
   TaskId too_long_;
 
-  std::vector<std::uint32_t> waits_;           // by task: how many must still end
-  std::vector<TaskId> ready_;                  // can start now; filled and drained within one wake
-  std::vector<Running> running_;               // by stream
-  std::vector<StreamId> compute_stream_;       // by rank
-  std::vector<std::uint32_t> holders_;         // by rank: communications that hold its SMs
-  std::vector<std::uint32_t> missing_;         // by communication: seats that have not arrived
-  std::vector<std::uint32_t> flows_left_;      // by communication
-  std::vector<std::uint32_t> first_instance_;  // by communication: Timeline::flow_of
+  std::vector<TaskId> ready_;             // can start now; filled and drained within one wake
+  std::vector<Running> running_;          // by stream
+  std::vector<StreamId> compute_stream_;  // by rank
+  std::vector<std::uint32_t> holders_;    // by rank: communications that hold its SMs
+  // By communication: seats that have not arrived; once it has begun, flows that have not ended.
+  std::vector<std::uint32_t> left_;
+  std::vector<std::uint32_t> first_instance_;  // by communication: Timeline::flow_of, if rates are logged
 };
-
-std::size_t CountFlows(const Program& program) {
-  std::size_t flows = 0;
-  for (const Communication& c : program.communications) flows += program.traffics[c.traffic.pos()].flows;
-  return flows;
-}
 
 Executor::Executor(const Program& program, const SimulateOptions& options)
     : program_(program),
       network_(simulator_, program.link_capacity, program.weight_denominator),
-      waits_(program.waits_for),
       running_(program.stream_rank.size()),
       compute_stream_(program.ranks, StreamId::None()),
       holders_(program.ranks, 0) {
-  timeline_.start.resize(program.tasks());
-  timeline_.end.resize(program.tasks());
-  timeline_.begin.resize(program.communications.size());
+  CountWaits();
   for (std::size_t s = 0; s < program.stream_rank.size(); ++s) {
     if (program.stream_kind[s] == StreamKind::kCompute)
       compute_stream_[program.stream_rank[s].pos()] = StreamId(s);
   }
-  timeline_.flow_of.reserve(CountFlows(program));
-  for (std::size_t c = 0; c < program.communications.size(); ++c) {
-    const Communication& row = program.communications[c];
-    const Traffic& traffic = program.traffics[row.traffic.pos()];
-    missing_.push_back(row.seats);
-    flows_left_.push_back(traffic.flows);
+  CountSeats();
+  if (options.log_rates) {
+    network_.LogRatesTo(&timeline_.rates);
+    ListFlows();
+  }
+  ReserveNetwork();
+  ready_.reserve(program.stream_rank.size());
+  simulator_.Reserve(4 * program.stream_rank.size() + 16);
+}
+
+void Executor::CountWaits() {
+  timeline_.start.reserve(program_.tasks());
+  program_.ForEachTask(
+      [this](TaskId, const Place& at) { timeline_.start.push_back(Waiting(program_.row(at).waits_for)); });
+  timeline_.end.assign(program_.tasks(), Time::Never());
+}
+
+void Executor::CountSeats() {
+  timeline_.begin.assign(program_.communications.size(), Time::Never());
+  left_.reserve(program_.communications.size());
+  for (const Communication& c : program_.communications) left_.push_back(c.seats);
+}
+
+// Each flow of each communication by itself, so that the log can tell them apart.
+void Executor::ListFlows() {
+  for (std::size_t c = 0; c < program_.communications.size(); ++c) {
+    const Traffic& traffic = traffic_of(CommunicationId(c));
     first_instance_.push_back(static_cast<std::uint32_t>(timeline_.flow_of.size()));
     for (std::uint32_t f = 0; f < traffic.flows; ++f) {
       timeline_.flow_of.push_back({CommunicationId(c), traffic.first_flow + f});
     }
   }
   CHECK(timeline_.flow_of.size() < (std::size_t{1} << 30));
-  ReserveNetwork();
-  ready_.reserve(program.stream_rank.size());
-  simulator_.Reserve(4 * program.stream_rank.size() + 16);
-  if (options.log_rates) network_.LogRatesTo(&timeline_.rates);
 }
 
 // Communications that run at one time have their first seats at the heads of
@@ -115,11 +135,11 @@ void Executor::ReserveNetwork() {
   std::vector<Room> most(program_.stream_rank.size());
   for (std::size_t c = 0; c < program_.communications.size(); ++c) {
     const Communication& row = program_.communications[c];
-    const Traffic& traffic = program_.traffics[row.traffic.pos()];
+    const Traffic& traffic = traffic_of(CommunicationId(c));
     if (row.seats == 0) continue;
     std::size_t uses = 0;
     for (std::uint32_t f = 0; f < traffic.flows; ++f) uses += program_.flows[traffic.first_flow + f].uses;
-    Room& room = most[program_.stream[program_.seats[row.first_seat].pos()].pos()];
+    Room& room = most[program_.stream_of(program_.seats[row.first_seat]).pos()];
     room.flows = std::max<std::size_t>(room.flows, traffic.flows);
     room.uses = std::max(room.uses, uses);
   }
@@ -128,16 +148,21 @@ void Executor::ReserveNetwork() {
   network_.Reserve(all.flows, all.uses);
 }
 
-Result<Timeline> Executor::Run() {
-  for (std::size_t task = 0; task < program_.tasks(); ++task) {
-    if (waits_[task] == 0) ready_.emplace_back(task);
+Result<Timeline> Executor::Run(const SimulateOptions& options) {
+  // What waits for nothing heads its stream.
+  for (const TaskId head : program_.stream_head) {
+    if (head.valid() && program_.row(head).waits_for == 0) ready_.push_back(head);
   }
   Settle();
-  simulator_.Run();
-  if (ended_ < program_.tasks()) return DescribeDeadlock();
+  const auto go_on = [&] { return !options.go_on || options.go_on({ended_, program_.tasks(), now_}); };
+  bool left = true;
+  while (left && go_on()) left = simulator_.Run(kWakeupsBetweenQuestions);
   timeline_.finish = now_;
   timeline_.events = simulator_.events();
-  timeline_.digest = DigestOf();
+  timeline_.ended = ended_;
+  timeline_.stopped = left;
+  if (!left && ended_ < program_.tasks()) return DescribeDeadlock();
+  if (!left) timeline_.digest = DigestOf();
   for (RateChange& change : timeline_.rates) change.token &= kIndexMask;
   return std::move(timeline_);
 }
@@ -148,19 +173,21 @@ void Executor::Wake(Time now, std::uint32_t token) {
   switch (static_cast<Event>(token >> 30)) {
     case Event::kWorkEnds: {
       const TaskId task(index);
-      Running& running = running_[program_.stream[index].pos()];
+      const Place at = program_.PlaceOf(task);
+      Running& running = running_[program_.stream_of(at).pos()];
       // Work that was retimed leaves its old wakeups behind.
       if (running.task != task || running.ends != now) return;
       running.task = TaskId::None();
-      End(task);
+      End(task, at);
       break;
     }
     case Event::kTrafficStarts:
       StartTraffic(CommunicationId(index));
       break;
     case Event::kFlowEnds: {
-      const CommunicationId c = timeline_.flow_of[index].communication;
-      if (--flows_left_[c.pos()] == 0) EndCommunication(c);
+      const CommunicationId c =
+          first_instance_.empty() ? CommunicationId(index) : timeline_.flow_of[index].communication;
+      if (--left_[c.pos()] == 0) EndCommunication(c);
       break;
     }
   }
@@ -176,41 +203,43 @@ void Executor::Settle() {
 
 void Executor::Start(TaskId task) {
   timeline_.start[task.pos()] = now_;
-  switch (program_.kind[task.pos()]) {
+  const Place at = program_.PlaceOf(task);
+  switch (program_.row(at).kind) {
     case TaskKind::kWork:
-      StartWork(task);
+      StartWork(task, at);
       break;
     case TaskKind::kSeat:
-      Arrive(task);
+      Arrive(task, at);
       break;
     case TaskKind::kMark:
-      End(task);
+      End(task, at);
       break;
   }
 }
 
-void Executor::StartWork(TaskId task) {
-  const WorkTimes& times = program_.works[program_.amount[task.pos()]];
-  const StreamId stream = program_.stream[task.pos()];
+void Executor::StartWork(TaskId task, const Place& at) {
+  const WorkTimes& times = program_.times_of(at);
+  const StreamId stream = program_.stream_of(at);
   const bool beside = program_.stream_kind[stream.pos()] == StreamKind::kCompute &&
                       holders_[program_.stream_rank[stream.pos()].pos()] > 0;
   const Duration length = beside ? times.beside_communication : times.alone;
-  if (length == Duration()) return End(task);
+  if (length == Duration()) return End(task, at);
   if (BeyondTheClock(length, task)) return;
   running_[stream.pos()] = {task, now_, length, now_ + length, beside};
   simulator_.WakeAt(now_ + length, Phase::kFinish, *this, Token(Event::kWorkEnds, task.value()));
 }
 
-void Executor::Arrive(TaskId seat) {
-  const CommunicationId c(program_.amount[seat.pos()]);
-  const Traffic& traffic = program_.traffics[program_.communications[c.pos()].traffic.pos()];
+void Executor::Arrive(TaskId seat, const Place& at) {
+  const CommunicationId c = program_.communication_of(at);
+  const Traffic& traffic = traffic_of(c);
   if (traffic.holds_sms) {
-    const Rank rank = program_.rank_of(seat);
+    const Rank rank = program_.rank_of(at);
     ++holders_[rank.pos()];
     Retime(rank);
   }
-  if (--missing_[c.pos()] > 0) return;
+  if (--left_[c.pos()] > 0) return;
   timeline_.begin[c.pos()] = now_;
+  left_[c.pos()] = traffic.flows;
   if (BeyondTheClock(traffic.latency, seat)) return;
   if (traffic.latency > Duration()) {
     simulator_.WakeAt(now_ + traffic.latency, Phase::kStart, *this, Token(Event::kTrafficStarts, c.value()));
@@ -220,40 +249,44 @@ void Executor::Arrive(TaskId seat) {
 }
 
 void Executor::StartTraffic(CommunicationId c) {
-  const Traffic& traffic = program_.traffics[program_.communications[c.pos()].traffic.pos()];
+  const Traffic& traffic = traffic_of(c);
   if (traffic.flows == 0) return EndCommunication(c);
   for (std::uint32_t f = 0; f < traffic.flows; ++f) {
     const TrafficFlow& flow = program_.flows[traffic.first_flow + f];
+    const std::uint32_t index = first_instance_.empty() ? c.value() : first_instance_[c.pos()] + f;
     network_.Start({.volume = flow.volume,
                     .uses = std::span(program_.uses).subspan(flow.first_use, flow.uses),
                     .share = flow.share,
                     .limit = flow.limit},
-                   *this, Token(Event::kFlowEnds, first_instance_[c.pos()] + f));
+                   *this, Token(Event::kFlowEnds, index));
   }
 }
 
 void Executor::EndCommunication(CommunicationId c) {
-  const bool holds_sms = program_.traffics[program_.communications[c.pos()].traffic.pos()].holds_sms;
+  const bool holds_sms = traffic_of(c).holds_sms;
   for (const TaskId seat : program_.seats_of(c)) {
+    const Place at = program_.PlaceOf(seat);
     if (holds_sms) {
-      const Rank rank = program_.rank_of(seat);
+      const Rank rank = program_.rank_of(at);
       --holders_[rank.pos()];
       Retime(rank);
     }
-    End(seat);
+    End(seat, at);
   }
 }
 
-void Executor::End(TaskId task) {
+void Executor::End(TaskId task, const Place& at) {
   timeline_.end[task.pos()] = now_;
-  waits_[task.pos()] = kEnded;
   ++ended_;
-  Release(program_.next_in_stream[task.pos()]);
-  for (const TaskId next : program_.successors_of(task)) Release(next);
+  Release(program_.next_in_stream(at));
+  program_.ForEachSuccessor(at, [this](TaskId next) { Release(next); });
 }
 
 void Executor::Release(TaskId task) {
-  if (task.valid() && --waits_[task.pos()] == 0) ready_.push_back(task);
+  if (!task.valid()) return;
+  Time& start = timeline_.start[task.pos()];
+  start = start + Duration::Picoseconds(1);
+  if (start == Time::Start()) ready_.push_back(task);
 }
 
 // Whether something would end beyond the clock's range. It then never ends, and
@@ -272,7 +305,7 @@ void Executor::Retime(Rank rank) {
   Running& running = running_[stream.pos()];
   const bool beside = holders_[rank.pos()] > 0;
   if (!running.task.valid() || running.beside == beside) return;
-  const WorkTimes& times = program_.works[program_.amount[running.task.pos()]];
+  const WorkTimes& times = program_.times_of(running.task);
   const Wide from = (running.beside ? times.beside_communication : times.alone).ps();
   const Wide to = (beside ? times.beside_communication : times.alone).ps();
   const Wide left = (running.left - (now_ - running.since)).ps();
@@ -287,14 +320,15 @@ void Executor::Retime(Rank rank) {
 // Summed over tasks, so that it does not depend on their order.
 std::string Executor::DigestOf() const {
   std::uint64_t sum = 0;
-  for (std::size_t task = 0; task < program_.tasks(); ++task) {
+  program_.ForEachTask([&](TaskId task, const Place& at) {
+    const TaskRow& row = program_.row(at);
     sum += Digest()
-               .Add(static_cast<std::uint64_t>(program_.kind[task]))
-               .Add(static_cast<std::uint64_t>(program_.task_class[task]))
-               .Add(static_cast<std::uint64_t>(timeline_.start[task].since_start().ps()))
-               .Add(static_cast<std::uint64_t>(timeline_.end[task].since_start().ps()))
+               .Add(static_cast<std::uint64_t>(row.kind))
+               .Add(static_cast<std::uint64_t>(row.task_class))
+               .Add(static_cast<std::uint64_t>(timeline_.start[task.pos()].since_start().ps()))
+               .Add(static_cast<std::uint64_t>(timeline_.end[task.pos()].since_start().ps()))
                .value();
-  }
+  });
   return ToHex(Mix(sum));  // equal ranks would leave zeros at its end
 }
 
@@ -308,14 +342,14 @@ Error Executor::DescribeDeadlock() const {
   int named = 0;
   for (std::size_t c = 0; c < program_.communications.size() && named < kMost; ++c) {
     const auto seats = program_.seats_of(CommunicationId(c));
-    if (seats.empty() || missing_[c] == seats.size()) continue;
+    if (seats.empty() || left_[c] == 0) continue;
     // The network never wakes for an end beyond the clock's range.
-    if (missing_[c] == 0 && flows_left_[c] > 0) return TooLong(seats.front());
-    if (missing_[c] == 0) continue;
+    if (timeline_.begin[c] != Time::Never()) return TooLong(seats.front());
+    if (left_[c] == seats.size()) continue;
     std::string here, away;
     for (const TaskId seat : seats) {
       const std::string rank = std::to_string(program_.rank_of(seat).value());
-      if (waits_[seat.pos()] == 0) {
+      if (has_started(seat)) {
         here += (here.empty() ? "" : ", ") + rank;
       } else {
         away += (away.empty() ? "" : ", ") + rank + " (at \"" + program_.NameOf(FirstLeft(seat)) + "\")";
@@ -334,15 +368,15 @@ Error Executor::TooLong(TaskId task) const {
 
 // The first task of the seat's stream that has not ended.
 TaskId Executor::FirstLeft(TaskId seat) const {
-  TaskId task = program_.stream_head[program_.stream[seat.pos()].pos()];
-  while (waits_[task.pos()] == kEnded) task = program_.next_in_stream[task.pos()];
+  TaskId task = program_.stream_head[program_.stream_of(seat).pos()];
+  while (has_ended(task)) task = program_.next_in_stream(task);
   return task;
 }
 
 }  // namespace
 
 Result<Timeline> Simulate(const Program& program, const SimulateOptions& options) {
-  return Executor(program, options).Run();
+  return Executor(program, options).Run(options);
 }
 
 }  // namespace sim

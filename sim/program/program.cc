@@ -63,11 +63,12 @@ const char* ToText(TaskClass task_class) {
 }
 
 std::string Program::NameOf(TaskId task) const {
-  const Label& l = label[task.pos()];
+  const TaskRow& r = row(task);
+  const Label& l = r.label;
   std::string text = names[l.name];
   if (l.micro_batch >= 0) {
-    const TaskClass c = task_class[task.pos()];
-    text += c == TaskClass::kStepEnd || c == TaskClass::kCheckpoint ? " " : " mb";
+    const bool numbered = r.task_class == TaskClass::kStepEnd || r.task_class == TaskClass::kCheckpoint;
+    text += numbered ? " " : " mb";
     text += std::to_string(l.micro_batch);
   }
   if (l.layer >= 0) text += " layer " + std::to_string(l.layer);
@@ -77,13 +78,13 @@ std::string Program::NameOf(TaskId task) const {
 namespace {
 
 std::string AmountText(const Program& p, TaskId task) {
-  const std::uint32_t amount = p.amount[task.pos()];
-  switch (p.kind[task.pos()]) {
+  switch (p.row(task).kind) {
     case TaskKind::kWork:
-      return std::to_string(p.works[amount].alone.ps()) + " ps";
+      return std::to_string(p.times_of(task).alone.ps()) + " ps";
     case TaskKind::kSeat: {
-      const Traffic& traffic = p.traffics[p.communications[amount].traffic.pos()];
-      return "#" + std::to_string(amount) + " " + p.names[traffic.name] + " " +
+      const CommunicationId c = p.communication_of(task);
+      const Traffic& traffic = p.traffics[p.communications[c.pos()].traffic.pos()];
+      return "#" + std::to_string(c.value()) + " " + p.names[traffic.name] + " " +
              std::to_string(traffic.size.count()) + " B";
     }
     case TaskKind::kMark:
@@ -99,12 +100,10 @@ std::string ToText(const Program& program, std::size_t lines) {
   for (std::size_t i = 0; i < program.tasks() && i < lines; ++i) {
     const TaskId task(i);
     text += std::to_string(i) + ". rank " + std::to_string(program.rank_of(task).value()) + " " +
-            ToText(program.stream_kind[program.stream[i].pos()]) + ": " + program.NameOf(task) + " (" +
-            ToText(program.task_class[i]) + ") " + AmountText(program, task);
-    if (!program.successors_of(task).empty()) {
-      text += " ->";
-      for (const TaskId next : program.successors_of(task)) text += " " + std::to_string(next.value());
-    }
+            ToText(program.stream_kind_of(task)) + ": " + program.NameOf(task) + " (" +
+            ToText(program.row(task).task_class) + ") " + AmountText(program, task);
+    if (program.row(task).successors > 0) text += " ->";
+    program.ForEachSuccessor(task, [&](TaskId next) { text += " " + std::to_string(next.value()); });
     text += '\n';
   }
   return text;

@@ -1,9 +1,13 @@
-// Program: everything that happens, in columns. Immutable once built.
+// Program: everything that happens, as tables. Immutable once built.
 //
 // A rank has streams; a stream is a queue of tasks that run one after another,
 // as in CUDA. A task is work on one device, a seat in a communication, or a
 // mark. A communication is one rendezvous: it begins when each of its seats
 // heads its stream with its dependencies met, and all its seats end together.
+//
+// Ranks that do the same share one script: its rows are kept once, and each
+// rank that plays it adds its streams and the communications it sits in. Every
+// rank still has tasks of its own, with ids and times of their own.
 
 #ifndef SIM_PROGRAM_PROGRAM_H_
 #define SIM_PROGRAM_PROGRAM_H_
@@ -101,6 +105,40 @@ struct Communication {
   std::uint32_t first_seat = 0, seats = 0;  // Program::seats
 };
 
+inline constexpr std::uint32_t kNoRow = UINT32_MAX;
+
+// What a task is, whoever plays it. Rows and streams are counted in its script.
+struct TaskRow {
+  TaskKind kind = TaskKind::kMark;
+  TaskClass task_class = TaskClass::kForward;
+  Label label;
+  std::uint32_t stream = 0;           // of the player's
+  std::uint32_t amount = 0;           // work: its WorkId; a seat: how many seats the script has before it
+  std::uint32_t next = kNoRow;        // the next one on its stream
+  std::uint32_t waits_for = 0;        // how many tasks must end first, the one ahead included
+  std::uint32_t first_successor = 0;  // Program::successor
+  std::uint32_t successors = 0;       // tasks that wait for it, the next one on its stream not counted
+  bool operator==(const TaskRow&) const = default;
+};
+
+// Rows that one or more players play, and whose tasks lie together: those of
+// one row side by side, because players that do the same do it at one time.
+struct Script {
+  std::uint32_t first_task = 0;  // of row 0 and player 0
+  std::uint32_t first_row = 0, rows = 0;
+  std::uint32_t first_player = 0, players = 0;
+  std::uint32_t first_seat = 0;  // Program::seat_communication
+  std::uint32_t end_task() const { return first_task + rows * players; }
+};
+
+// Where a task stands.
+struct Place {
+  const Script* script = nullptr;
+  std::uint32_t row = 0, player = 0;  // of the script
+
+  TaskId task() const { return TaskId(script->first_task + row * script->players + player); }
+};
+
 struct Program {
   // Streams, by StreamId.
   std::vector<Rank> stream_rank;
@@ -108,16 +146,15 @@ struct Program {
   std::vector<TaskId> stream_head;  // first task, or none
   std::uint32_t ranks = 0;
 
-  // Tasks, by TaskId.
-  std::vector<TaskKind> kind;
-  std::vector<TaskClass> task_class;
-  std::vector<Label> label;
-  std::vector<StreamId> stream;
-  std::vector<std::uint32_t> amount;  // WorkId or CommunicationId
-  std::vector<TaskId> next_in_stream;
-  std::vector<std::uint32_t> waits_for;        // how many tasks must end first, the one ahead included
-  std::vector<std::uint32_t> first_successor;  // CSR, one more entry than tasks
-  std::vector<TaskId> successor;
+  // Tasks, as scripts in the order of TaskId.
+  std::vector<Script> scripts;
+  std::vector<StreamId> player_streams;  // by player: the first of its streams
+  std::vector<TaskRow> rows;
+  std::vector<std::uint32_t> successor;             // rows of the script
+  std::vector<CommunicationId> seat_communication;  // by seat of a script, then player
+  // The script in which each block of 2^block_shift tasks begins.
+  std::vector<std::uint32_t> script_of_block;
+  std::uint32_t block_shift = 31;
 
   std::vector<WorkTimes> works;
   std::vector<Traffic> traffics;
@@ -130,12 +167,65 @@ struct Program {
   std::vector<ByteRate> link_capacity;  // by LinkId
   std::uint32_t weight_denominator = 1;
 
-  std::size_t tasks() const { return kind.size(); }
-  Rank rank_of(TaskId task) const { return stream_rank[stream[task.pos()].pos()]; }
-  std::span<const TaskId> successors_of(TaskId task) const {
-    const std::uint32_t first = first_successor[task.pos()];
-    return std::span(successor).subspan(first, first_successor[task.pos() + 1] - first);
+  std::size_t tasks() const { return scripts.empty() ? 0 : scripts.back().end_task(); }
+
+  Place PlaceOf(TaskId task) const {
+    const Script* script = &scripts[script_of_block[task.value() >> block_shift]];
+    while (task.value() >= script->end_task()) ++script;
+    const std::uint32_t at = task.value() - script->first_task;
+    const std::uint32_t row = at / script->players;
+    return {script, row, at - row * script->players};
   }
+
+  // Each takes a task, or its place where that is known.
+  const TaskRow& row(const Place& p) const { return rows[p.script->first_row + p.row]; }
+  StreamId stream_of(const Place& p) const {
+    return StreamId(player_streams[p.script->first_player + p.player].value() + row(p).stream);
+  }
+  Rank rank_of(const Place& p) const { return stream_rank[stream_of(p).pos()]; }
+  StreamKind stream_kind_of(const Place& p) const { return stream_kind[stream_of(p).pos()]; }
+  TaskId next_in_stream(const Place& p) const {
+    const std::uint32_t next = row(p).next;
+    return next == kNoRow ? TaskId::None() : Place{p.script, next, p.player}.task();
+  }
+  // REQUIRES: a seat
+  CommunicationId communication_of(const Place& p) const {
+    return seat_communication[p.script->first_seat + row(p).amount * p.script->players + p.player];
+  }
+  // REQUIRES: work
+  const WorkTimes& times_of(const Place& p) const { return works[row(p).amount]; }
+  // Calls f(TaskId) for each task that waits for this one by a dependency.
+  template <class F>
+  void ForEachSuccessor(const Place& p, F&& f) const {
+    const TaskRow& r = row(p);
+    for (std::uint32_t i = 0; i < r.successors; ++i)
+      f(Place{p.script, successor[r.first_successor + i], p.player}.task());
+  }
+
+  const TaskRow& row(TaskId task) const { return row(PlaceOf(task)); }
+  StreamId stream_of(TaskId task) const { return stream_of(PlaceOf(task)); }
+  Rank rank_of(TaskId task) const { return rank_of(PlaceOf(task)); }
+  StreamKind stream_kind_of(TaskId task) const { return stream_kind_of(PlaceOf(task)); }
+  TaskId next_in_stream(TaskId task) const { return next_in_stream(PlaceOf(task)); }
+  CommunicationId communication_of(TaskId task) const { return communication_of(PlaceOf(task)); }
+  const WorkTimes& times_of(TaskId task) const { return times_of(PlaceOf(task)); }
+  template <class F>
+  void ForEachSuccessor(TaskId task, F&& f) const {
+    ForEachSuccessor(PlaceOf(task), f);
+  }
+
+  // Calls f(TaskId, Place) for every task, in the order of their ids.
+  template <class F>
+  void ForEachTask(F&& f) const {
+    for (const Script& script : scripts) {
+      Place at{&script, 0, 0};
+      std::uint32_t task = script.first_task;
+      for (at.row = 0; at.row < script.rows; ++at.row) {
+        for (at.player = 0; at.player < script.players; ++at.player) f(TaskId(task++), at);
+      }
+    }
+  }
+
   std::span<const TaskId> seats_of(CommunicationId c) const {
     const Communication& row = communications[c.pos()];
     return std::span(seats).subspan(row.first_seat, row.seats);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+
+#include "sim/base/digest.h"
 
 namespace sim {
 
@@ -15,8 +18,7 @@ StreamId ProgramBuilder::AddStream(Rank rank, StreamKind kind) {
   CHECK(rank.value() < program_.ranks);
   program_.stream_rank.push_back(rank);
   program_.stream_kind.push_back(kind);
-  program_.stream_head.push_back(TaskId::None());
-  stream_tail_.push_back(TaskId::None());
+  stream_tail_.push_back(kNoRow);
   return StreamId(program_.stream_rank.size() - 1);
 }
 
@@ -75,7 +77,8 @@ TaskId ProgramBuilder::Seat(StreamId stream, CommunicationId communication, Task
                             Label label) {
   CHECK(communication.pos() < program_.communications.size());
   ++program_.communications[communication.pos()].seats;
-  return Add(stream, TaskKind::kSeat, communication.value(), task_class, label);
+  seats_.push_back(communication);
+  return Add(stream, TaskKind::kSeat, static_cast<std::uint32_t>(seats_.size() - 1), task_class, label);
 }
 
 TaskId ProgramBuilder::Mark(StreamId stream, TaskClass task_class, Label label) {
@@ -84,53 +87,160 @@ TaskId ProgramBuilder::Mark(StreamId stream, TaskClass task_class, Label label) 
 
 TaskId ProgramBuilder::Add(StreamId stream, TaskKind kind, std::uint32_t amount, TaskClass task_class,
                            Label label) {
-  CHECK(stream.pos() < stream_tail_.size());
-  const TaskId task(program_.kind.size());
+  // Streams of a closed script are full.
+  CHECK(stream.value() >= first_stream_ && stream.value() - first_stream_ < stream_tail_.size());
+  const TaskId task(tasks());
   CHECK(task.value() < (std::uint32_t{1} << 30));  // the executor packs two more bits beside it
-  program_.kind.push_back(kind);
-  program_.task_class.push_back(task_class);
-  program_.label.push_back(label);
-  program_.stream.push_back(stream);
-  program_.amount.push_back(amount);
-  program_.next_in_stream.push_back(TaskId::None());
-  TaskId& tail = stream_tail_[stream.pos()];
-  program_.waits_for.push_back(tail.valid() ? 1 : 0);
-  (tail.valid() ? program_.next_in_stream[tail.pos()] : program_.stream_head[stream.pos()]) = task;
-  tail = task;
+  const std::uint32_t local = stream.value() - first_stream_;
+  const auto row = static_cast<std::uint32_t>(rows_.size());
+  std::uint32_t& tail = stream_tail_[local];
+  rows_.push_back({.kind = kind,
+                   .task_class = task_class,
+                   .label = label,
+                   .stream = local,
+                   .amount = amount,
+                   .waits_for = tail == kNoRow ? 0u : 1u});
+  if (tail != kNoRow) rows_[tail].next = row;
+  tail = row;
   return task;
 }
 
-void ProgramBuilder::After(TaskId task, TaskId earlier) {
-  CHECK(task.pos() < tasks() && earlier.pos() < tasks());
-  after_.push_back(task);
-  before_.push_back(earlier);
-  ++program_.waits_for[task.pos()];
+std::uint32_t ProgramBuilder::RowOf(TaskId task) const {
+  CHECK(task.pos() >= closed_tasks_ && task.pos() < tasks());
+  return static_cast<std::uint32_t>(task.pos() - closed_tasks_);
 }
 
-// Dependencies as a CSR table by the earlier task, in the order they were given.
+void ProgramBuilder::After(TaskId task, TaskId earlier) {
+  after_.push_back(RowOf(task));
+  before_.push_back(RowOf(earlier));
+  ++rows_[after_.back()].waits_for;
+  ++rows_[before_.back()].successors;
+}
+
+// Dependencies as a table by the earlier task, in the order they were given.
 void ProgramBuilder::LinkSuccessors() {
-  std::vector<std::uint32_t>& first = program_.first_successor;
-  first.assign(tasks() + 1, 0);
-  for (const TaskId earlier : before_) ++first[earlier.pos() + 1];
-  std::partial_sum(first.begin(), first.end(), first.begin());
-  program_.successor.resize(after_.size());
-  std::vector<std::uint32_t> at(first.begin(), first.end() - 1);
-  for (std::size_t i = 0; i < after_.size(); ++i) program_.successor[at[before_[i].pos()]++] = after_[i];
+  std::uint32_t first = 0;
+  for (TaskRow& row : rows_) {
+    row.first_successor = first;
+    first += row.successors;
+  }
+  successor_.resize(after_.size());
+  for (std::size_t i = 0; i < after_.size(); ++i) successor_[rows_[before_[i]].first_successor++] = after_[i];
+  for (TaskRow& row : rows_) row.first_successor -= row.successors;
+}
+
+// Scripts that begin alike have one digest; most differ there, in their layers.
+ProgramBuilder::Closed* ProgramBuilder::FindEqual() {
+  constexpr std::size_t kRowsToDigest = 64;
+  Digest digest;
+  digest.Add(rows_.size()).Add(successor_.size()).Add(stream_tail_.size());
+  for (std::size_t i = 0; i < rows_.size() && i < kRowsToDigest; ++i) {
+    digest.Add(rows_[i].amount).Add(static_cast<std::uint64_t>(rows_[i].label.layer));
+  }
+  const auto [first, last] = closed_by_digest_.equal_range(digest.value());
+  for (auto at = first; at != last; ++at) {
+    Closed& closed = closed_[at->second];
+    if (closed.rows == rows_ && closed.successor == successor_) return &closed;
+  }
+  closed_by_digest_.emplace(digest.value(), closed_.size());
+  return nullptr;
+}
+
+void ProgramBuilder::CloseScript() {
+  if (rows_.empty()) return;
+  LinkSuccessors();
+  closed_tasks_ += rows_.size();
+  Closed* closed = FindEqual();
+  if (closed == nullptr) {
+    closed = &closed_.emplace_back();
+    closed->seats_of_player = static_cast<std::uint32_t>(seats_.size());
+    closed->rows = std::move(rows_);
+    closed->successor = std::move(successor_);
+  }
+  closed->first_stream.emplace_back(first_stream_);
+  closed->seats.insert(closed->seats.end(), seats_.begin(), seats_.end());
+  first_stream_ = static_cast<std::uint32_t>(program_.stream_rank.size());
+  rows_.clear();
+  successor_.clear();
+  after_.clear();
+  before_.clear();
+  seats_.clear();
+  stream_tail_.clear();
+}
+
+// The closed scripts one after the other, as the program has them.
+void ProgramBuilder::LayOut() {
+  std::uint32_t task = 0;
+  for (Closed& closed : closed_) {
+    const Script script{.first_task = task,
+                        .first_row = static_cast<std::uint32_t>(program_.rows.size()),
+                        .rows = static_cast<std::uint32_t>(closed.rows.size()),
+                        .first_player = static_cast<std::uint32_t>(program_.player_streams.size()),
+                        .players = static_cast<std::uint32_t>(closed.first_stream.size()),
+                        .first_seat = static_cast<std::uint32_t>(program_.seat_communication.size())};
+    task = script.end_task();
+    const auto first_successor = static_cast<std::uint32_t>(program_.successor.size());
+    for (TaskRow& row : closed.rows) row.first_successor += first_successor;
+    program_.rows.insert(program_.rows.end(), closed.rows.begin(), closed.rows.end());
+    program_.successor.insert(program_.successor.end(), closed.successor.begin(), closed.successor.end());
+    program_.player_streams.insert(program_.player_streams.end(), closed.first_stream.begin(),
+                                   closed.first_stream.end());
+    LayOutSeats(script, closed);
+    program_.scripts.push_back(script);
+    closed = {};
+  }
+  closed_.clear();
+}
+
+// By seat, then player.
+void ProgramBuilder::LayOutSeats(const Script& script, const Closed& closed) {
+  program_.seat_communication.resize(script.first_seat + closed.seats.size());
+  for (std::uint32_t player = 0; player < script.players; ++player) {
+    for (std::uint32_t seat = 0; seat < closed.seats_of_player; ++seat) {
+      program_.seat_communication[script.first_seat + seat * script.players + player] =
+          closed.seats[std::size_t{player} * closed.seats_of_player + seat];
+    }
+  }
+}
+
+// As many blocks as there are scripts or up to four times more, so that a task
+// is hardly ever more than one script away from its block's.
+void ProgramBuilder::MakeBlocks() {
+  const std::size_t least = 2 * program_.scripts.size();
+  std::uint32_t& shift = program_.block_shift;
+  while (shift > 0 && (program_.tasks() >> shift) < least) --shift;
+  program_.script_of_block.resize((program_.tasks() >> shift) + 1);
+  std::uint32_t script = 0;
+  for (std::size_t block = 0; block < program_.script_of_block.size(); ++block) {
+    while (script + 1 < program_.scripts.size() && (block << shift) >= program_.scripts[script].end_task())
+      ++script;
+    program_.script_of_block[block] = script;
+  }
+}
+
+void ProgramBuilder::LinkHeads() {
+  program_.stream_head.assign(program_.stream_rank.size(), TaskId::None());
+  for (const Script& script : program_.scripts) {
+    for (std::uint32_t player = 0; player < script.players; ++player) {
+      const std::uint32_t first = program_.player_streams[script.first_player + player].value();
+      for (Place at{&script, script.rows, player}; at.row-- > 0;)
+        program_.stream_head[first + program_.row(at).stream] = at.task();
+    }
+  }
 }
 
 void ProgramBuilder::LinkSeats() {
   std::uint32_t total = 0;
   for (Communication& c : program_.communications) {
     c.first_seat = total;
-    total += c.seats;
+    total += std::exchange(c.seats, 0);
   }
   program_.seats.resize(total);
-  std::vector<std::uint32_t> filled(program_.communications.size(), 0);
-  for (std::size_t task = 0; task < tasks(); ++task) {
-    if (program_.kind[task] != TaskKind::kSeat) continue;
-    const std::uint32_t c = program_.amount[task];
-    program_.seats[program_.communications[c].first_seat + filled[c]++] = TaskId(task);
-  }
+  program_.ForEachTask([this](TaskId task, const Place& at) {
+    if (program_.row(at).kind != TaskKind::kSeat) return;
+    Communication& c = program_.communications[program_.communication_of(at).pos()];
+    program_.seats[c.first_seat + c.seats++] = task;
+  });
 }
 
 // All weights in one unit, so that the network compares whole numbers.
@@ -154,57 +264,65 @@ std::optional<Error> ProgramBuilder::ScaleWeights() {
 }
 
 // Kahn's algorithm over streams and dependencies. What it cannot order waits
-// in a cycle (or behind one): walk backwards from there until a task repeats.
-std::optional<Error> ProgramBuilder::FindCycle() const {
-  std::vector<std::uint32_t> waits = program_.waits_for;
-  std::vector<TaskId> ready;
-  for (std::size_t task = 0; task < tasks(); ++task) {
-    if (waits[task] == 0) ready.emplace_back(task);
+// in a cycle (or behind one): walk backwards from there until a row repeats.
+// Nothing waits for another script's tasks, so one player stands for all.
+std::optional<Error> ProgramBuilder::FindCycle(const Script& script) const {
+  const std::span rows = std::span(program_.rows).subspan(script.first_row, script.rows);
+  const auto for_each_later = [&](const TaskRow& row, auto&& f) {
+    if (row.next != kNoRow) f(row.next);
+    for (std::uint32_t i = 0; i < row.successors; ++i) f(program_.successor[row.first_successor + i]);
+  };
+  std::vector<std::uint32_t> waits, ready;
+  for (const TaskRow& row : rows) {
+    if (row.waits_for == 0) ready.push_back(static_cast<std::uint32_t>(waits.size()));
+    waits.push_back(row.waits_for);
   }
   std::size_t ordered = 0;
-  const auto release = [&](TaskId task) {
-    if (task.valid() && --waits[task.pos()] == 0) ready.push_back(task);
-  };
   while (!ready.empty()) {
-    const TaskId task = ready.back();
+    const std::uint32_t row = ready.back();
     ready.pop_back();
     ++ordered;
-    release(program_.next_in_stream[task.pos()]);
-    for (const TaskId next : program_.successors_of(task)) release(next);
+    for_each_later(rows[row], [&](std::uint32_t later) {
+      if (--waits[later] == 0) ready.push_back(later);
+    });
   }
-  if (ordered == tasks()) return std::nullopt;
+  if (ordered == rows.size()) return std::nullopt;
 
-  std::vector<TaskId> blocker(tasks(), TaskId::None());  // some unordered task that each one waits for
-  for (std::size_t task = 0; task < tasks(); ++task) {
-    if (waits[task] == 0) continue;
-    const auto blocks = [&](TaskId next) {
-      if (next.valid() && waits[next.pos()] > 0) blocker[next.pos()] = TaskId(task);
-    };
-    blocks(program_.next_in_stream[task]);
-    for (const TaskId next : program_.successors_of(TaskId(task))) blocks(next);
+  std::vector<std::uint32_t> blocker(rows.size(), kNoRow);  // some unordered row that each one waits for
+  for (std::uint32_t row = 0; row < rows.size(); ++row) {
+    if (waits[row] == 0) continue;
+    for_each_later(rows[row], [&](std::uint32_t later) {
+      if (waits[later] > 0) blocker[later] = row;
+    });
   }
-  std::size_t at = 0;
+  std::uint32_t at = 0;
   while (waits[at] == 0) ++at;
-  std::vector<bool> seen(tasks(), false);
+  std::vector<bool> seen(rows.size(), false);
   while (!seen[at]) {
     seen[at] = true;
-    at = blocker[at].pos();
+    at = blocker[at];
   }
   std::string text = "tasks wait for each other in a cycle:";
-  const std::size_t first = at;
+  const std::uint32_t first = at;
   int named = 0;
   do {
-    text += (named == 0 ? " rank " : " <- rank ") + std::to_string(program_.rank_of(TaskId(at)).value()) +
-            " " + program_.NameOf(TaskId(at));
-    at = blocker[at].pos();
+    const Place place{&script, at, 0};
+    text += (named == 0 ? " rank " : " <- rank ") + std::to_string(program_.rank_of(place).value()) + " " +
+            program_.NameOf(place.task());
+    at = blocker[at];
   } while (at != first && ++named < 8);
   return Error{text};
 }
 
 Result<Program> ProgramBuilder::Build() && {
   if (tasks() == 0) return Error{"nothing to run: the program has no tasks"};
-  LinkSuccessors();
-  if (std::optional<Error> cycle = FindCycle()) return *cycle;
+  CloseScript();
+  LayOut();
+  MakeBlocks();
+  LinkHeads();
+  for (const Script& script : program_.scripts) {
+    if (std::optional<Error> cycle = FindCycle(script)) return *cycle;
+  }
   LinkSeats();
   if (std::optional<Error> error = ScaleWeights()) return *error;
   return std::move(program_);

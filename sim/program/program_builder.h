@@ -1,5 +1,6 @@
 // ProgramBuilder: streams, work, traffic and tasks go in; a Program that can
-// run comes out, or the cycle that prevents it.
+// run comes out, or the cycle that prevents it. Tasks are given one by one, for
+// every rank; that many ranks do the same is found here, not told.
 
 #ifndef SIM_PROGRAM_PROGRAM_BUILDER_H_
 #define SIM_PROGRAM_PROGRAM_BUILDER_H_
@@ -50,10 +51,16 @@ class ProgramBuilder {
   TaskId Seat(StreamId stream, CommunicationId communication, TaskClass task_class, Label label);
   TaskId Mark(StreamId stream, TaskClass task_class, Label label);
 
-  // `task` starts after `earlier` has ended. REQUIRES: both exist
+  // `task` starts after `earlier` has ended. REQUIRES: both are of the open script
   void After(TaskId task, TaskId earlier);
 
-  std::size_t tasks() const { return program_.kind.size(); }
+  // Everything since the last call is a script; if it equals an earlier one,
+  // its rows are kept once and it adds a player. Ids of its tasks and streams
+  // mean nothing any more: the program numbers tasks script by script. A
+  // program that is built without a call is one script, and keeps its ids.
+  void CloseScript();
+
+  std::size_t tasks() const { return closed_tasks_ + rows_.size(); }
   StreamKind kind_of(StreamId stream) const { return program_.stream_kind[stream.pos()]; }
 
   // Fails when tasks wait for each other in a cycle (named), when there is no
@@ -61,18 +68,43 @@ class ProgramBuilder {
   Result<Program> Build() &&;
 
  private:
+  // A script with its players, in the order in which they were added.
+  struct Closed {
+    std::vector<TaskRow> rows;
+    std::vector<std::uint32_t> successor;
+    std::vector<StreamId> first_stream;  // by player
+    std::vector<CommunicationId> seats;  // by player, then seat
+    std::uint32_t seats_of_player = 0;
+  };
+
   TaskId Add(StreamId stream, TaskKind kind, std::uint32_t amount, TaskClass task_class, Label label);
+  std::uint32_t RowOf(TaskId task) const;
   void LinkSuccessors();
+  Closed* FindEqual();
+  void LayOut();
+  void LayOutSeats(const Script& script, const Closed& closed);
+  void MakeBlocks();
+  void LinkHeads();
   void LinkSeats();
   std::optional<Error> ScaleWeights();
-  std::optional<Error> FindCycle() const;
+  std::optional<Error> FindCycle(const Script& script) const;
 
   Program program_;
-  std::vector<TaskId> stream_tail_;
   std::vector<std::uint32_t> flow_denominator_;  // by flow
-  std::vector<TaskId> after_, before_;           // dependency i: after_[i] waits for before_[i]
   std::unordered_map<std::string, std::uint16_t> name_ids_;
   std::map<WorkTimes, WorkId> work_ids_;
+
+  // The open script. Its tasks are counted from the closed ones on.
+  std::vector<TaskRow> rows_;
+  std::vector<std::uint32_t> successor_;
+  std::vector<std::uint32_t> after_, before_;  // dependency i: row after_[i] waits for row before_[i]
+  std::vector<CommunicationId> seats_;
+  std::vector<std::uint32_t> stream_tail_;  // by stream from first_stream_ on: its last row
+  std::uint32_t first_stream_ = 0;
+
+  std::vector<Closed> closed_;
+  std::unordered_multimap<std::uint64_t, std::size_t> closed_by_digest_;
+  std::size_t closed_tasks_ = 0;
 };
 
 }  // namespace sim

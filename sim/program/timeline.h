@@ -14,13 +14,14 @@
 namespace sim {
 
 struct Timeline {
-  // By TaskId. A seat starts when it arrives (it heads its stream and its
+  // By TaskId. What did not start or end before the run was stopped does so at
+  // a negative time or never. A seat starts when it arrives (it heads its stream and its
   // dependencies are met) and may wait there for the others.
   std::vector<Time> start, end;
   std::vector<Time> begin;  // by CommunicationId: when the last seat arrived
 
   // Rates of flows over time, when asked for; the token is a FlowInstance's
-  // position in `flow_of`.
+  // position in `flow_of`. Empty otherwise.
   std::vector<RateChange> rates;
   struct FlowInstance {
     CommunicationId communication;
@@ -29,6 +30,8 @@ struct Timeline {
   std::vector<FlowInstance> flow_of;
 
   Time finish;               // the last end
+  bool stopped = false;      // not all tasks ended, because nobody wanted to wait; there is no digest then
+  std::uint64_t ended = 0;   // tasks
   std::uint64_t events = 0;  // wakeups it took
   std::string digest;        // sixteen hex digits over (kind, class, start, end) of every task
 };

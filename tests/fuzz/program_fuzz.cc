@@ -15,7 +15,10 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const sim::ByteProgram options{.constant_speed = data[0] % 2 == 0, .acyclic = data[0] / 2 % 2 == 0};
-  const sim::Result<sim::Program> program = sim::ProgramFromBytes(std::span(data, size).subspan(1), options);
+  const auto bytes = std::span(data, size).subspan(1);
+  const bool scripts = options.constant_speed && data[0] / 4 % 2 == 1;
+  const sim::Result<sim::Program> program =
+      scripts ? sim::ScriptsFromBytes(bytes) : sim::ProgramFromBytes(bytes, options);
   if (!program.ok()) {
     CHECK(!program.error().message.empty());
     return 0;

@@ -90,6 +90,18 @@ TEST(CheckpointPlan, WhatSeveralRanksHoldIsWrittenOnce) {
   EXPECT_EQ(PlanCheckpoint(tied).total, sim::Bytes(14 * models::ParametersOf(tied.model).total()));
 }
 
+// Layers differ from stage to stage: the first of DeepSeek-V2-Lite's is dense, the others have experts.
+TEST(CheckpointPlan, AllExpertsAreSavedNotTheActiveOnes) {
+  const Scenario scenario = Llama70B(2, {{"model", "deepseek_v2_lite"},
+                                         {"layout.tensor", "1"},
+                                         {"layout.pipeline", "3"},
+                                         {"devices", "6"},
+                                         {"topology", "single_node"},
+                                         {"checkpoint.path", "FRONTEND"},
+                                         {"checkpoint.frontend_gb_per_s", "25"}});
+  EXPECT_EQ(PlanCheckpoint(scenario).total, sim::Bytes(14 * models::ParametersOf(scenario.model).total()));
+}
+
 // Rows are padded to a multiple of 128 x 8: 129,024 of 128,256, in two matrices of 8,192 columns.
 TEST(CheckpointPlan, PaddedRowsAreSavedAsTheyAreHeld) {
   const CheckpointPlan plan = PlanCheckpoint(Llama70B(2, {{"training.vocabulary_divisor", "128"}}));

@@ -77,7 +77,7 @@ TEST(Checkpoint, SyncWaitsForTheSlowestRank) {
   // All ranks start the fifth step when the last one has written; ranks end a step at different times.
   EXPECT_GT(ends[4] - ends[3], Ms(80) + Ms(1));
   for (std::size_t task = 0; task < played.program.tasks(); ++task) {
-    const bool work = played.program.kind[task] == sim::TaskKind::kWork;
+    const bool work = played.program.row(sim::TaskId(task)).kind == sim::TaskKind::kWork;
     if (!work || played.timeline.start[task] < save.copy.from) continue;
     EXPECT_GE(played.timeline.start[task], save.write.to);
     break;
@@ -89,8 +89,8 @@ sim::Bytes MostStaged(const Scenario& scenario, const Played& played) {
   const CheckpointPlan plan = PlanCheckpoint(scenario);
   std::map<std::uint32_t, std::map<sim::Time, std::int64_t>> changes;
   for (std::size_t task = 0; task < played.program.tasks(); ++task) {
-    if (played.program.task_class[task] != sim::TaskClass::kCheckpoint) continue;
-    const sim::StreamKind kind = played.program.stream_kind[played.program.stream[task].pos()];
+    if (played.program.row(sim::TaskId(task)).task_class != sim::TaskClass::kCheckpoint) continue;
+    const sim::StreamKind kind = played.program.stream_kind_of(sim::TaskId(task));
     const std::size_t rank = played.program.rank_of(sim::TaskId(task)).pos();
     auto& node = changes[scenario.fabric.domain[rank]];
     const std::int64_t bytes = plan.rank_bytes[rank].count();
@@ -159,8 +159,8 @@ TEST(Checkpoint, AConsolidatedSaveHasOneWriterADataGroup) {
   const Played played = Play(s, Ms(30));
   int gathers = 0, writes = 0;
   for (std::size_t task = 0; task < played.program.tasks(); ++task) {
-    if (played.program.task_class[task] != sim::TaskClass::kCheckpoint) continue;
-    const sim::StreamKind kind = played.program.stream_kind[played.program.stream[task].pos()];
+    if (played.program.row(sim::TaskId(task)).task_class != sim::TaskClass::kCheckpoint) continue;
+    const sim::StreamKind kind = played.program.stream_kind_of(sim::TaskId(task));
     gathers += kind == sim::StreamKind::kData ? 1 : 0;
     writes += kind == sim::StreamKind::kHost ? 1 : 0;
   }

@@ -91,12 +91,12 @@ double Sent(const std::string& kind, double size, double n) {
 std::vector<std::map<sim::TaskClass, double>> SentByRank(const sim::Program& p) {
   std::vector<std::map<sim::TaskClass, double>> sent(p.ranks);
   for (std::size_t t = 0; t < p.tasks(); ++t) {
-    if (p.kind[t] != sim::TaskKind::kSeat) continue;
-    const sim::StreamKind stream = p.stream_kind[p.stream[t].pos()];
+    if (p.row(sim::TaskId(t)).kind != sim::TaskKind::kSeat) continue;
+    const sim::StreamKind stream = p.stream_kind_of(sim::TaskId(t));
     if (stream == sim::StreamKind::kFromNext || stream == sim::StreamKind::kFromPrevious) continue;
-    const sim::Communication& c = p.communications[p.amount[t]];
+    const sim::Communication& c = p.communications[p.communication_of(sim::TaskId(t)).pos()];
     const sim::Traffic& traffic = p.traffics[c.traffic.pos()];
-    sent[p.rank_of(sim::TaskId(t)).pos()][p.task_class[t]] +=
+    sent[p.rank_of(sim::TaskId(t)).pos()][p.row(sim::TaskId(t)).task_class] +=
         Sent(p.names[traffic.name], static_cast<double>(traffic.size.count()), c.seats);
   }
   return sent;
@@ -129,7 +129,7 @@ TEST(Report, ATiedTableIsReducedBetweenTheEndsOfThePipeline) {
   const RunResult run = scenarios::Run(scenario).value();
   std::map<std::uint32_t, int> seats;  // by stage
   for (std::size_t t = 0; t < run.steps.program.tasks(); ++t) {
-    if (run.steps.program.task_class[t] != sim::TaskClass::kEmbedding) continue;
+    if (run.steps.program.row(sim::TaskId(t)).task_class != sim::TaskClass::kEmbedding) continue;
     const sim::Rank rank = run.steps.program.rank_of(sim::TaskId(t));
     ++seats[static_cast<std::uint32_t>(scenario.layout.Coordinate(rank, Dimension::kPipeline))];
   }

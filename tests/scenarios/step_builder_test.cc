@@ -59,9 +59,9 @@ std::map<std::uint32_t, int> InFlight(const Scenario& scenario) {
   const sim::Timeline timeline = sim::Simulate(steps.program).value();
   std::map<std::uint32_t, int> now, most;
   for (std::size_t task = 0; task < steps.program.tasks(); ++task) {  // a rank's tasks are in its order
-    if (steps.program.kind[task] != sim::TaskKind::kWork) continue;
+    if (steps.program.row(sim::TaskId(task)).kind != sim::TaskKind::kWork) continue;
     const std::uint32_t rank = steps.program.rank_of(sim::TaskId(task)).value();
-    now[rank] += steps.program.task_class[task] == sim::TaskClass::kForward ? 1 : -1;
+    now[rank] += steps.program.row(sim::TaskId(task)).task_class == sim::TaskClass::kForward ? 1 : -1;
     most[rank] = std::max(most[rank], now[rank]);
   }
   return most;

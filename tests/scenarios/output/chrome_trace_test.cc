@@ -253,8 +253,8 @@ TEST_F(ChromeTrace, OfEveryRunIsReadableAndHoldsEveryTask) {
     std::int64_t waits = 0, busy = 0;
     for (std::size_t t = 0; t < program.tasks(); ++t) {
       sim::Time from = timeline.start[t];
-      if (program.kind[t] == sim::TaskKind::kSeat) {
-        const sim::Time begin = timeline.begin[program.amount[t]];
+      if (program.row(sim::TaskId(t)).kind == sim::TaskKind::kSeat) {
+        const sim::Time begin = timeline.begin[program.communication_of(sim::TaskId(t)).pos()];
         waits += from < begin ? 1 : 0;
         from = begin;
       }

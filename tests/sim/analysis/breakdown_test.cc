@@ -175,21 +175,22 @@ Cause CauseAt(const Program& program, const Timeline& timeline, const Predecesso
   };
   TaskId at = TaskId::None();
   for (std::size_t i = 0; i < program.tasks(); ++i) {
-    const bool compute = program.stream_kind[program.stream[i].pos()] == StreamKind::kCompute;
+    const bool compute = program.stream_kind_of(TaskId(i)) == StreamKind::kCompute;
     if (!compute || program.rank_of(TaskId(i)) != rank || timeline.end[i] <= t) continue;
     at = TaskId(i);  // tasks of a stream are numbered in its order: the first that has not ended
     break;
   }
   while (at.valid() && !covers(at)) at = LatestPredecessor(program, timeline, predecessors, at);
   if (!at.valid()) return Cause::kOther;
-  const TaskClass task_class = program.task_class[at.pos()];
-  if (program.kind[at.pos()] != TaskKind::kSeat) {
+  const TaskClass task_class = program.row(at).task_class;
+  if (program.row(at).kind != TaskKind::kSeat) {
     return program.rank_of(at) == rank ? CauseOf(task_class) : Cause::kBubble;
   }
-  if (t >= timeline.begin[program.amount[at.pos()]]) return CauseOf(task_class);
+  if (t >= timeline.begin[program.communication_of(at).pos()]) return CauseOf(task_class);
   bool pipelined = false;  // the rank has to do with other stages
   for (std::size_t i = 0; i < program.tasks(); ++i) {
-    const bool sends = program.task_class[i] == TaskClass::kPipeline && program.rank_of(TaskId(i)) == rank;
+    const bool sends =
+        program.row(TaskId(i)).task_class == TaskClass::kPipeline && program.rank_of(TaskId(i)) == rank;
     pipelined = pipelined || sends;
   }
   const bool crosses = task_class == TaskClass::kNorm || task_class == TaskClass::kEmbedding;

@@ -21,18 +21,29 @@ rc::Gen<std::vector<std::uint8_t>> Bytes() {
       [](int size) { return rc::gen::resize(size * 4, rc::gen::arbitrary<std::vector<std::uint8_t>>()); });
 }
 
-RC_GTEST_PROP(Executor, GivesWhatThePlainPlayerGives, ()) {
-  const Result<Program> program = ProgramFromBytes(*Bytes(), {.constant_speed = true, .acyclic = true});
-  RC_PRE(program.ok());
-  const PlainTimeline plain = PlayPlainly(program.value());
-  const Result<Timeline> timeline = Simulate(program.value());
+void ExpectAsPlain(const Program& program) {
+  const PlainTimeline plain = PlayPlainly(program);
+  const Result<Timeline> timeline = Simulate(program);
   RC_ASSERT(timeline.ok() == plain.finished);
   RC_CLASSIFY(!timeline.ok(), "deadlock");
-  RC_CLASSIFY(timeline.ok() && program.value().tasks() >= 20, "20 tasks or more");
+  RC_CLASSIFY(timeline.ok() && program.tasks() >= 20, "20 tasks or more");
   if (!timeline.ok()) return;
   RC_ASSERT(timeline.value().start == plain.start);
   RC_ASSERT(timeline.value().end == plain.end);
   RC_ASSERT(timeline.value().begin == plain.begin);
+}
+
+RC_GTEST_PROP(Executor, GivesWhatThePlainPlayerGives, ()) {
+  const Result<Program> program = ProgramFromBytes(*Bytes(), {.constant_speed = true, .acyclic = true});
+  RC_PRE(program.ok());
+  ExpectAsPlain(program.value());
+}
+
+RC_GTEST_PROP(Executor, GivesWhatThePlainPlayerGivesWhereRanksShareRows, ()) {
+  const Result<Program> program = ScriptsFromBytes(*Bytes());
+  RC_PRE(program.ok());
+  RC_CLASSIFY(program.value().scripts.size() < program.value().ranks, "shared");
+  ExpectAsPlain(program.value());
 }
 
 RC_GTEST_PROP(Executor, KeepsOrderAndWaitsWhateverTheSpeedOfWork, ()) {

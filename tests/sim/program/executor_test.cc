@@ -231,13 +231,13 @@ TEST(Executor, RandomProgramsObeyStreamsDependenciesAndRendezvous) {
     const Timeline t = Simulate(program).value();
     for (std::size_t i = 0; i < program.tasks(); ++i) {
       EXPECT_LE(t.start[i], t.end[i]);
-      const TaskId next = program.next_in_stream[i];
+      const TaskId next = program.next_in_stream(TaskId(i));
       if (next.valid()) {
         EXPECT_LE(t.end[i], t.start[next.pos()]);
       }
-      for (const TaskId after : program.successors_of(TaskId(i))) EXPECT_LE(t.end[i], t.start[after.pos()]);
-      if (program.kind[i] != TaskKind::kSeat) continue;
-      const CommunicationId c(program.amount[i]);
+      program.ForEachSuccessor(TaskId(i), [&](TaskId after) { EXPECT_LE(t.end[i], t.start[after.pos()]); });
+      if (program.row(TaskId(i)).kind != TaskKind::kSeat) continue;
+      const CommunicationId c = program.communication_of(TaskId(i));
       EXPECT_LE(t.start[i], t.begin[c.pos()]);
       EXPECT_EQ(t.end[i], t.end[program.seats_of(c).front().pos()]);
     }

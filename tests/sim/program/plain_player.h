@@ -26,13 +26,15 @@ class PlainPlayer {
  public:
   explicit PlainPlayer(const Program& program)
       : program_(program),
-        waits_(program.waits_for),
+        waits_(program.tasks()),
         states_(program.tasks(), State::kWaits),
         missing_(program.communications.size()),
         flows_left_(program.communications.size()) {
     timeline_.start.resize(program.tasks());
     timeline_.end.resize(program.tasks());
     timeline_.begin.resize(program.communications.size());
+    program.ForEachTask(
+        [&](TaskId task, const Place& at) { waits_[task.pos()] = program.row(at).waits_for; });
     for (std::size_t c = 0; c < missing_.size(); ++c) {
       missing_[c] = program.communications[c].seats;
       flows_left_[c] = TrafficOf(CommunicationId(c)).flows;
@@ -104,19 +106,20 @@ class PlainPlayer {
   void Start(TaskId task) {
     states_[task.pos()] = State::kRuns;
     timeline_.start[task.pos()] = now_;
-    const std::uint32_t amount = program_.amount[task.pos()];
-    switch (program_.kind[task.pos()]) {
+    switch (program_.row(task).kind) {
       case TaskKind::kWork:
-        works_.push_back({task, now_ + program_.works[amount].alone});
+        works_.push_back({task, now_ + program_.times_of(task).alone});
         break;
       case TaskKind::kMark:
         works_.push_back({task, now_});
         break;
-      case TaskKind::kSeat:
-        if (--missing_[amount] > 0) break;
-        timeline_.begin[amount] = now_;
-        pending_.push_back({CommunicationId(amount), now_ + TrafficOf(CommunicationId(amount)).latency});
+      case TaskKind::kSeat: {
+        const CommunicationId c = program_.communication_of(task);
+        if (--missing_[c.pos()] > 0) break;
+        timeline_.begin[c.pos()] = now_;
+        pending_.push_back({c, now_ + TrafficOf(c).latency});
         break;
+      }
     }
   }
 
@@ -142,8 +145,9 @@ class PlainPlayer {
     states_[task.pos()] = State::kEnded;
     timeline_.end[task.pos()] = now_;
     ++ended_;
-    if (program_.next_in_stream[task.pos()].valid()) --waits_[program_.next_in_stream[task.pos()].pos()];
-    for (const TaskId next : program_.successors_of(task)) --waits_[next.pos()];
+    const TaskId next = program_.next_in_stream(task);
+    if (next.valid()) --waits_[next.pos()];
+    program_.ForEachSuccessor(task, [&](TaskId successor) { --waits_[successor.pos()]; });
   }
 
   // To the next instant at which something ends or starts; false if there is none.

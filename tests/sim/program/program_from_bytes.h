@@ -112,6 +112,59 @@ inline Result<Program> ProgramFromBytes(std::span<const std::uint8_t> bytes, con
   return std::move(builder).Build();
 }
 
+// The same for 2 to 5 ranks that do the same, or of which the odd ones leave out
+// some work and some pairwise communication, each a script of its own: so that
+// equal ones share their rows. Tasks wait for earlier ones of their rank.
+inline Result<Program> ScriptsFromBytes(std::span<const std::uint8_t> bytes) {
+  ByteSource source(bytes);
+  const std::uint32_t ranks = 2 + source.Below(4);
+  ProgramBuilder builder(ranks,
+                         {ByteRate::BytesPerSecond(3'000'000'019), ByteRate::BytesPerSecond(1'000'000'007)});
+  const Label label{builder.Name("task"), -1, -1};
+  struct Action {
+    bool of_all = true;  // else of even ranks only
+    std::uint32_t stream = 0, wait = 0;
+    std::int64_t ps = 0;              // of work
+    CommunicationId communication{};  // none: work
+  };
+  std::vector<Action> actions;
+  while (!source.empty()) {
+    Action action{source.Below(4) != 0, source.Below(3), source.Below(8), 0, CommunicationId::None()};
+    if (source.Below(3) > 0) {
+      action.ps = source.Below(32);
+    } else {
+      TrafficDescription traffic{
+          .name = "move", .size = {}, .latency = Duration::Picoseconds(source.Below(6)), .holds_sms = false};
+      FlowDescription flow{.volume = Volume::FemtoBytes(Wide{1'000'000'000'003} * source.Below(64))};
+      flow.uses.push_back({LinkId(source.Below(2)), 1 + source.Below(3)});
+      traffic.flows.push_back(std::move(flow));
+      action.communication = builder.AddCommunication(builder.AddTraffic(traffic));
+    }
+    actions.push_back(action);
+  }
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    std::vector<StreamId> streams;
+    for (const StreamKind kind : {StreamKind::kCompute, StreamKind::kTensor, StreamKind::kData}) {
+      streams.push_back(builder.AddStream(Rank(r), kind));
+    }
+    std::vector<TaskId> tasks;
+    for (const Action& action : actions) {
+      if (!action.of_all && r % 2 == 1) continue;
+      const Duration time = Duration::Picoseconds(action.ps);
+      const StreamId stream = streams[action.stream];
+      const TaskId task =
+          action.communication.valid()
+              ? builder.Seat(stream, action.communication, TaskClass::kTensor, label)
+              : builder.Work(stream, builder.AddWork({time, time}), TaskClass::kForward, label);
+      if (action.wait > 0 && action.wait <= tasks.size())
+        builder.After(task, tasks[tasks.size() - action.wait]);
+      tasks.push_back(task);
+    }
+    builder.CloseScript();
+  }
+  return std::move(builder).Build();
+}
+
 }  // namespace sim
 
 #endif  // TESTS_SIM_PROGRAM_PROGRAM_FROM_BYTES_H_

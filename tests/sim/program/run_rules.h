@@ -20,14 +20,16 @@ inline std::string FaultInTasks(const Program& program, const Timeline& timeline
     const std::string name = "task " + std::to_string(t);
     if (timeline.end[t] < timeline.start[t]) return name + " ends before it starts";
     if (timeline.end[t] > timeline.finish) return name + " ends after the run";
-    const TaskId next = program.next_in_stream[t];
+    const TaskId next = program.next_in_stream(TaskId(t));
     if (next.valid() && timeline.start[next.pos()] < timeline.end[t])
       return name + " runs beside its stream's next";
-    for (const TaskId successor : program.successors_of(TaskId(t))) {
-      if (timeline.start[successor.pos()] < timeline.end[t]) return name + " is not waited for";
-    }
-    if (program.kind[t] == TaskKind::kWork) {
-      const WorkTimes& times = program.works[program.amount[t]];
+    bool waited_for = true;
+    program.ForEachSuccessor(TaskId(t), [&](TaskId successor) {
+      waited_for &= timeline.start[successor.pos()] >= timeline.end[t];
+    });
+    if (!waited_for) return name + " is not waited for";
+    if (program.row(TaskId(t)).kind == TaskKind::kWork) {
+      const WorkTimes& times = program.times_of(TaskId(t));
       const Duration took = timeline.end[t] - timeline.start[t];
       if (took < std::min(times.alone, times.beside_communication)) return name + " is too fast";
       // A picosecond more each time that it changes speed, twice for each communication at most.
