@@ -30,16 +30,21 @@ Predecessors FindPredecessors(const Program& program) {
 
 TaskId LatestPredecessor(const Program& program, const Timeline& timeline, const Predecessors& predecessors,
                          TaskId task) {
-  TaskId latest = TaskId::None();
-  const auto decides = [&](TaskId a, TaskId b) {
-    const Time a_end = timeline.end[a.pos()], b_end = timeline.end[b.pos()];
-    return a_end != b_end ? a_end > b_end : program.row(a).kind < program.row(b).kind;
-  };
   const Place at = program.PlaceOf(task);
   const std::size_t row = at.script->first_row + at.row;
+  TaskId latest = TaskId::None();
+  Time latest_end;
+  TaskKind latest_kind = TaskKind::kMark;
   for (std::uint32_t i = predecessors.first[row]; i < predecessors.first[row + 1]; ++i) {
-    const TaskId p = Place{at.script, predecessors.row[i], at.player}.task();
-    if (!latest.valid() || decides(p, latest)) latest = p;
+    const Place place{at.script, predecessors.row[i], at.player};
+    const TaskId earlier = place.task();
+    const Time end = timeline.end[earlier.pos()];
+    const TaskKind kind = program.row(place).kind;
+    const bool decides = end != latest_end ? end > latest_end : kind < latest_kind;
+    if (latest.valid() && !decides) continue;
+    latest = earlier;
+    latest_end = end;
+    latest_kind = kind;
   }
   return latest;
 }

@@ -203,6 +203,23 @@ void ProgramBuilder::LayOutSeats(const Script& script, const Closed& closed) {
   }
 }
 
+// In the order of their first seats: what players do at one time then lies
+// together here too.
+void ProgramBuilder::NumberCommunications() {
+  std::vector<CommunicationId> number(program_.communications.size(), CommunicationId::None());
+  std::vector<Communication> ordered;
+  ordered.reserve(number.size());
+  const auto take = [&](std::size_t old) {
+    if (number[old].valid()) return;
+    number[old] = CommunicationId(ordered.size());
+    ordered.push_back(program_.communications[old]);
+  };
+  for (const CommunicationId c : program_.seat_communication) take(c.pos());
+  for (std::size_t c = 0; c < number.size(); ++c) take(c);  // those without a seat
+  for (CommunicationId& c : program_.seat_communication) c = number[c.pos()];
+  program_.communications = std::move(ordered);
+}
+
 // As many blocks as there are scripts or up to four times more, so that a task
 // is hardly ever more than one script away from its block's.
 void ProgramBuilder::MakeBlocks() {
@@ -318,6 +335,7 @@ Result<Program> ProgramBuilder::Build() && {
   if (tasks() == 0) return Error{"nothing to run: the program has no tasks"};
   CloseScript();
   LayOut();
+  if (program_.scripts.size() > 1) NumberCommunications();
   MakeBlocks();
   LinkHeads();
   for (const Script& script : program_.scripts) {

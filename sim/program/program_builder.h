@@ -55,8 +55,8 @@ class ProgramBuilder {
   void After(TaskId task, TaskId earlier);
 
   // Everything since the last call is a script; if it equals an earlier one,
-  // its rows are kept once and it adds a player. Ids of its tasks and streams
-  // mean nothing any more: the program numbers tasks script by script. A
+  // its rows are kept once and it adds a player. Ids of its tasks, streams and
+  // communications mean nothing any more: the program numbers them anew. A
   // program that is built without a call is one script, and keeps its ids.
   void CloseScript();
 
@@ -83,6 +83,7 @@ class ProgramBuilder {
   Closed* FindEqual();
   void LayOut();
   void LayOutSeats(const Script& script, const Closed& closed);
+  void NumberCommunications();
   void MakeBlocks();
   void LinkHeads();
   void LinkSeats();

@@ -1,0 +1,39 @@
+// BlockWriter: writes the forward and the backward of a rank's blocks, with the
+// collectives of its tensor group between their phases.
+
+#ifndef SCENARIOS_BLOCK_WRITER_H_
+#define SCENARIOS_BLOCK_WRITER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "scenarios/job.h"
+
+namespace scenarios {
+
+class BlockWriter {
+ public:
+  // All three must outlive this.
+  BlockWriter(const Job& job, const StagePlan& plan, RankTape* tape);
+
+  // All blocks of a unit in order; recomputation is a forward of another class.
+  void Forward(const Unit& unit, std::int64_t micro_batch, sim::TaskClass task_class);
+  void Backward(const Unit& unit, std::int64_t micro_batch);
+
+  // A collective of the rank's tensor group; none where it moves nothing.
+  sim::TaskId Tensor(sim::CollectiveKind kind, sim::Bytes size, sim::Label label);
+
+ private:
+  void Forward(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
+  void Backward(const BlockPlan& block, const sim::Label& label);
+
+  const Job& job_;
+  const StagePlan& plan_;
+  RankTape* tape_;
+  Membership tensor_;
+  std::vector<std::uint16_t> names_;  // by plan_.blocks
+};
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_BLOCK_WRITER_H_

@@ -1,0 +1,46 @@
+// PipelineTransfers: what a rank receives from, and sends to, the stages that
+// hold the pieces of the model before and behind its own.
+
+#ifndef SCENARIOS_PIPELINE_TRANSFERS_H_
+#define SCENARIOS_PIPELINE_TRANSFERS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "scenarios/job.h"
+
+namespace scenarios {
+
+// How many sends a job has; each has a slot of Communicators.
+std::size_t TransferSlots(const Scenario& scenario);
+
+class PipelineTransfers {
+ public:
+  // `bytes` cross the boundary of two pieces, for one micro-batch. The job and
+  // the tape must outlive this.
+  PipelineTransfers(const Job& job, sim::Bytes bytes, RankTape* tape)
+      : job_(job),
+        boundary_bytes_(bytes),
+        tape_(tape),
+        stage_(job.scenario.layout.Coordinate(tape->rank(), Dimension::kPipeline)) {}
+
+  // The next work waits for what the step needs; nothing at the model's ends.
+  void Receive(std::int64_t step, const sim::PipelineStep& at, bool forward);
+  // Passes on what the last work made; nothing at the model's ends.
+  void Send(std::int64_t step, const sim::PipelineStep& at, bool forward);
+
+ private:
+  sim::TaskId Transfer(std::int64_t step, const sim::PipelineStep& at, bool forward, bool sends);
+  std::int64_t PieceOf(const sim::PipelineStep& at) const {
+    return std::int64_t{at.chunk} * job_.scenario.layout.pipeline + stage_;
+  }
+
+  const Job& job_;
+  const sim::Bytes boundary_bytes_;
+  RankTape* tape_;
+  const std::int64_t stage_;
+};
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_PIPELINE_TRANSFERS_H_
