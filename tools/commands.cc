@@ -2,6 +2,6 @@
 
 namespace tools {
 
-std::vector<Command> Commands() { return {RunCommand(), CheckCommand(), ListCommand()}; }
+std::vector<Command> Commands() { return {RunCommand(), CheckCommand(), ListCommand(), ScheduleCommand()}; }
 
 }  // namespace tools

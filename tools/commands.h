@@ -10,6 +10,7 @@ namespace tools {
 Command CheckCommand();
 Command ListCommand();
 Command RunCommand();
+Command ScheduleCommand();
 
 }  // namespace tools
 

@@ -22,13 +22,16 @@ std::int64_t TickOf(const PlayedOrder& played) {
   return tick;
 }
 
-// A step in `width` columns: its label, or its first character, and a line.
-std::string Cell(const std::string& label, char letter, std::size_t width) {
-  if (label.size() <= width) return label + std::string(width - label.size(), '-');
-  return letter + std::string(width - 1, '-');
-}
-
 char ShortLabel(const PipelineStep& step) { return step.joined ? '&' : LetterOf(step); }
+
+// A step in `width` columns: as much as fits of its label, and a line.
+std::string Cell(const PipelineOrder& order, std::size_t stage, std::size_t step, std::size_t width) {
+  const PipelineStep& at = order.stages[stage][step];
+  std::string label = LabelOf(order, stage, step);
+  if (label.size() > width && !at.joined) label = LetterOf(at) + std::to_string(at.microbatch);
+  if (label.size() > width) label = ShortLabel(at);
+  return label + std::string(width - label.size(), '-');
+}
 
 // How a drawing to scale is laid out.
 struct Scale {
@@ -61,7 +64,7 @@ std::string ExactLine(const PipelineOrder& order, const PlayedOrder& played, std
     const StepSpan& span = played.spans[stage][i];
     const std::size_t start = scale.ColumnOf(span.start), end = scale.ColumnOf(span.end);
     line.resize(start, kIdle);
-    if (end > start) line += Cell(LabelOf(order, stage, i), ShortLabel(steps[i]), end - start);
+    if (end > start) line += Cell(order, stage, i, end - start);
     if (steps[i].joined) ++i;
   }
   line.resize(scale.ColumnOf(played.length), kIdle);

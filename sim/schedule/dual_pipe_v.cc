@@ -41,7 +41,7 @@ std::optional<Duration> Bubble(const PipelineShape& shape, const PassTimes& time
 
 const PipelineSchedule kDualPipeV = {
     .name = "dualpipev",
-    .summary = "DualPipeV: the two directions of DualPipe as the arms of a V; one copy of the parameters",
+    .summary = "DualPipeV: the directions of DualPipe as the arms of a V; one copy of the parameters",
     .needs = "2 chunks; 2p or more micro-batches",
     .placement = Placement::kVee,
     .chunks = 2,

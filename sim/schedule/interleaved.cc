@@ -132,7 +132,7 @@ std::optional<Duration> Bubble(const PipelineShape& shape, const PassTimes& time
 const PipelineSchedule kInterleaved = {
     .name = "interleaved",
     .summary = "1F1B over several chunks a stage: the bubble shrinks by their number",
-    .needs = "2 or more chunks and stages; micro-batches a multiple of the stages, or a group size",
+    .needs = "2 or more chunks and stages; micro-batches a multiple of p, or a group size",
     .chunks = 2,
     .refuse = Refuse,
     .order = Order,

@@ -59,7 +59,6 @@ const PipelineSchedule kVHalf = {
     .placement = Placement::kVee,
     .chunks = 2,
     .splits_backward = true,
-    .bypasses_optimizer = true,
     .in_flight_is_the_most = true,
     .refuse = Refuse,
     .order = Order,

@@ -54,7 +54,6 @@ const PipelineSchedule kVMin = {
     .placement = Placement::kVee,
     .chunks = 2,
     .splits_backward = true,
-    .bypasses_optimizer = true,
     .in_flight_is_the_most = true,
     .refuse = Refuse,
     .order = Order,

@@ -101,7 +101,7 @@ std::optional<Duration> Bubble(const PipelineShape& shape, const PassTimes& time
 
 const PipelineSchedule kZeroBubbleV = {
     .name = "zbv",
-    .summary = "ZB-V: chunks in a V; no bubble when F, I and W take equal times, with the memory of 1F1B",
+    .summary = "ZB-V: chunks in a V; no bubble when F, I, W take equal times, the memory of 1F1B",
     .needs = "2 chunks; 2p-1 micro-batches to be without a bubble",
     .placement = Placement::kVee,
     .chunks = 2,
