@@ -1,7 +1,9 @@
 // orrery schedule: a pipeline's order as a picture, without a model.
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <optional>
 #include <ostream>
 
 #include "proto/text_reader.h"
@@ -90,12 +92,24 @@ sim::PassTimes TimesOf(const Arguments& arguments, Errors* errors) {
   return times;
 }
 
+bool AnyStep(const PipelineOrder& order, bool (*is)(const sim::PipelineStep&)) {
+  return std::any_of(order.stages.begin(), order.stages.end(),
+                     [&](const auto& steps) { return std::any_of(steps.begin(), steps.end(), is); });
+}
+bool IsSplit(const sim::PipelineStep& step) { return step.kind == sim::PipelineStep::Kind::kBackwardWeight; }
+bool IsJoined(const sim::PipelineStep& step) { return step.joined; }
+
 // What is to be drawn, and the closed forms of it if there is a schedule.
 struct Subject {
   std::string name;
   const sim::PipelineSchedule* schedule = nullptr;  // null for an order from a file
   PipelineOrder order;
 };
+
+std::string TooMany(std::uint64_t steps) {
+  return std::to_string(steps) + " steps are too many to draw; at most " + std::to_string(kMostSteps) +
+         " would do";
+}
 
 std::optional<Subject> FromFile(const std::string& path, const Arguments& arguments, Errors* errors) {
   std::string text;
@@ -109,6 +123,9 @@ std::optional<Subject> FromFile(const std::string& path, const Arguments& argume
   for (const char* flag : {"stages", "microbatches", "chunks", "parts", "group-size"}) {
     if (arguments.has(flag)) errors->push_back(std::string("--") + flag + ": the file says it; leave it out");
   }
+  std::size_t steps = 0;
+  for (const auto& stage : parsed.order.stages) steps += stage.size();
+  if (steps > kMostSteps) errors->push_back(path + ": " + TooMany(steps));
   if (!parsed.errors.empty()) return std::nullopt;
   return Subject{path, nullptr, std::move(parsed.order)};
 }
@@ -135,8 +152,7 @@ std::optional<Subject> FromSchedule(const sim::PipelineSchedule& schedule, const
   const std::uint64_t steps = std::uint64_t{shape.stages} * shape.microbatches *
                               sim::CutsOf(schedule.placement, shape) * (schedule.splits_backward ? 3 : 2);
   if (steps > kMostSteps) {
-    errors->push_back(std::to_string(steps) + " steps are too many to draw; at most " +
-                      std::to_string(kMostSteps) + " would do");
+    errors->push_back(TooMany(steps));
     return std::nullopt;
   }
   return Subject{std::string(schedule.name), &schedule, sim::OrderOf(schedule, shape)};
@@ -173,7 +189,7 @@ class Printer {
       : subject_(subject),
         played_(played),
         times_(times),
-        cuts_(sim::CutsOf(subject.order.placement, subject.order.shape)) {}
+        cuts_(static_cast<std::int64_t>(sim::CutsOf(subject.order.placement, subject.order.shape))) {}
 
   std::string Text() const { return Head() + Drawing() + Bubble() + Table(); }
 
@@ -191,16 +207,7 @@ class Printer {
     return Format("%.4g", static_cast<double>(chunk_parts) / static_cast<double>(cuts_));
   }
 
-  bool Any(bool (*is)(const sim::PipelineStep&)) const {
-    for (const auto& steps : subject_.order.stages) {
-      if (std::any_of(steps.begin(), steps.end(), is)) return true;
-    }
-    return false;
-  }
-  static bool IsSplit(const sim::PipelineStep& step) {
-    return step.kind == sim::PipelineStep::Kind::kBackwardWeight;
-  }
-  static bool IsJoined(const sim::PipelineStep& step) { return step.joined; }
+  bool Any(bool (*is)(const sim::PipelineStep&)) const { return AnyStep(subject_.order, is); }
 
   std::string Head() const {
     const sim::PipelineShape& shape = subject_.order.shape;
@@ -314,6 +321,9 @@ int RunSchedule(const Arguments& arguments, std::ostream& out, std::ostream& err
     errors.push_back("--svg " + svg + ": the name of a file is wanted");
   }
   const std::optional<Subject> subject = SubjectOf(arguments, &errors);
+  if (subject && arguments.has("joined") && !AnyStep(subject->order, IsJoined)) {
+    errors.push_back("--joined: " + subject->name + " joins no steps; leave it out");
+  }
   std::optional<scenarios::OutputFile> file;
   if (subject && errors.empty() && arguments.has("svg")) {
     auto created = scenarios::OutputFile::Create(svg);

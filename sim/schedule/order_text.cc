@@ -158,9 +158,9 @@ class Parser {
     PipelineOrder& order = parsed_.order;
     PipelineShape& shape = order.shape;
     shape.stages = static_cast<std::uint32_t>(order.stages.size());
-    std::size_t longest = 0;
+    std::size_t all = 0;
     for (const auto& steps : order.stages) {
-      longest = std::max(longest, steps.size());
+      all += steps.size();
       for (const PipelineStep& step : steps) {
         shape.microbatches = std::max(shape.microbatches, step.microbatch + 1);
         shape.chunks = std::max(shape.chunks, step.chunk + 1);
@@ -173,13 +173,14 @@ class Parser {
                                 " micro-batches; 2 chunks, and half of an even number for each, are wanted");
       return false;
     }
-    // Each needs two steps at least; this also keeps the tables below small.
-    const std::uint64_t each = std::uint64_t{shape.microbatches} * CutsOf(order.placement, shape);
-    if (shape.microbatches > longest || 2 * each > longest) {
-      Add(positions_[0][0], std::to_string(shape.microbatches) + " micro-batches in " +
-                                std::to_string(CutsOf(order.placement, shape)) +
-                                " chunks and parts are more than the " + std::to_string(longest) +
-                                " steps of the longest line can pass forward and backward");
+    // Each needs more than one step; this also keeps tables small. What is missing
+    // of a count that is nearly covered, CheckOrder says one by one.
+    const std::uint64_t cuts = CutsOf(order.placement, shape);
+    const std::uint64_t each = shape.microbatches * cuts;
+    if (each > all || each * shape.stages > all) {
+      Add(positions_[0][0], std::to_string(shape.microbatches) + " micro-batches in " + std::to_string(cuts) +
+                                " chunks and parts on " + std::to_string(shape.stages) +
+                                " stages are far more than the " + std::to_string(all) + " steps can pass");
       return false;
     }
     return true;

@@ -38,8 +38,8 @@ Seat SeatOf(Placement placement, const PipelineShape& shape, std::uint32_t piece
   return {Reversed(placement, chunk) ? shape.stages - 1 - along : along, chunk};
 }
 
-std::uint32_t CutsOf(Placement placement, const PipelineShape& shape) {
-  return shape.parts * (placement == Placement::kBothEnds ? 1 : shape.chunks);
+std::uint64_t CutsOf(Placement placement, const PipelineShape& shape) {
+  return std::uint64_t{shape.parts} * (placement == Placement::kBothEnds ? 1 : shape.chunks);
 }
 
 }  // namespace sim

@@ -46,7 +46,7 @@ struct Seat {
 Seat SeatOf(Placement placement, const PipelineShape& shape, std::uint32_t piece, std::uint32_t microbatch);
 
 // Into how many chunk parts a stage cuts the work on one micro-batch.
-std::uint32_t CutsOf(Placement placement, const PipelineShape& shape);
+std::uint64_t CutsOf(Placement placement, const PipelineShape& shape);
 
 }  // namespace sim
 

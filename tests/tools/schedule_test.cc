@@ -153,6 +153,8 @@ TEST(ScheduleCommand, RefusesWhatIsMissingUnknownOrTooMuch) {
             "orrery: error: dualpipe: 5 stages; an even number, as they meet in the middle\n");
   EXPECT_EQ(error({"gpipe", "--stages", "1000", "--microbatches", "1000"}),
             "orrery: error: 2000000 steps are too many to draw; at most 1000000 would do\n");
+  EXPECT_EQ(error({"zb1p", "--stages", "2", "--microbatches", "4", "--joined", "3"}),
+            "orrery: error: --joined: zb1p joins no steps; leave it out\n");
   EXPECT_EQ(error({"dualpipe", "--stages", "2", "--microbatches", "4", "--joined", "1.5"}),
             "orrery: error: --joined: \"1.5\" is less than the forward or the whole backward that it joins; "
             "no less "

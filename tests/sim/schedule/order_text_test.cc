@@ -56,8 +56,9 @@ TEST(ParseOrder, RefusesCountsThatTheStepsCannotCover) {
   EXPECT_THAT(Errors("F0 B0 F1048575.1048575-1048575\n"),
               ElementsAre(HasSubstr("o.txt:1:1: 1048576 micro-batches in ")));
   EXPECT_THAT(Errors("F7 B7\n"),
-              ElementsAre("o.txt:1:1: 8 micro-batches in 1 chunks and parts are more than the "
-                          "2 steps of the longest line can pass forward and backward"));
+              ElementsAre("o.txt:1:1: 8 micro-batches in 1 chunks and parts on 1 stages are "
+                          "far more than the 2 steps can pass"));
+  EXPECT_THAT(Errors("F0 B0 F1\n"), ElementsAre("o.txt:1:9: stage 0: has no backward of 1"));
 }
 
 TEST(ParseOrder, StopsAfterTwentyErrors) {

@@ -20,7 +20,7 @@ std::int64_t BubbleOf(std::string_view name, std::uint32_t stages, std::uint32_t
   const PipelineSchedule& schedule = *FindPipelineSchedule(name);
   const PipelineShape shape{stages, microbatches, schedule.chunks};
   const auto cut = [&](std::int64_t time) {
-    return Duration::Picoseconds(time / CutsOf(schedule.placement, shape));
+    return Duration::Picoseconds(time / static_cast<std::int64_t>(CutsOf(schedule.placement, shape)));
   };
   if (joined == 0) joined = times.forward + times.input + times.weight;
   const PassTimes chunk{cut(times.forward), cut(times.input), cut(times.weight), cut(joined)};
@@ -28,7 +28,7 @@ std::int64_t BubbleOf(std::string_view name, std::uint32_t stages, std::uint32_t
 }
 
 // Activations of the busiest stage in half micro-batches.
-std::uint32_t HalvesHeld(std::string_view name, std::uint32_t stages, std::uint32_t microbatches) {
+std::uint64_t HalvesHeld(std::string_view name, std::uint32_t stages, std::uint32_t microbatches) {
   const PipelineSchedule& schedule = *FindPipelineSchedule(name);
   const PipelineShape shape{stages, microbatches, schedule.chunks};
   std::uint32_t most = 0;
