@@ -8,7 +8,8 @@
 //     weight gradient; activations live until then.
 //   - `placement` says which piece of the model a chunk is. Where a stage trades
 //     with both neighbours in one direction (kVee, kBothEnds), it needs a stream
-//     a partner, kind and direction: CheckOrder promises no deadlock for these.
+//     a partner, kind and direction: CheckOrder promises no deadlock for these, and
+//     with one stream for both partners zbv and dualpipev block from 6 stages on.
 //   - `parameter_copies` above 1 means that stages s and p-1-s hold the same
 //     weights, whose gradients are to be added up at the end of the step.
 //   - a forward that is `joined` runs beside the backward after it.

@@ -74,6 +74,31 @@ TEST(ScheduleTable, OfTheZeroBubbleReadmeHoldsForActivations) {
   }
 }
 
+// Inputs and gradients of a micro-batch that stages send to each other.
+std::size_t Transfers(std::string_view name, std::uint32_t stages) {
+  const PipelineSchedule& schedule = *FindPipelineSchedule(name);
+  const PipelineOrder order = OrderOf(schedule, {stages, 1, schedule.chunks});
+  std::size_t transfers = 0;
+  for (std::uint32_t stage = 0; stage < stages; ++stage) {
+    for (const PipelineStep& step : order.stages[stage]) {
+      for (const StepNeed& need : NeedsOf(order, stage, step)) {
+        transfers += SeatOf(order.placement, order.shape, need.piece, need.microbatch).stage != stage;
+      }
+    }
+  }
+  return transfers;
+}
+
+// The same table: pipeline communication 1, 1, 1, 2, 2, 2 of 1F1B's 2(p-1). The
+// turn of the V sends nothing.
+TEST(ScheduleTable, OfTheZeroBubbleReadmeHoldsForCommunication) {
+  for (std::uint32_t p = 1; p <= 9; ++p) {
+    EXPECT_EQ(Transfers("1f1b", p), 2 * (p - 1));
+    for (const char* name : {"zb1p", "zb2p"}) EXPECT_EQ(Transfers(name, p), 2 * (p - 1)) << name;
+    for (const char* name : {"zbv", "vhalf", "vmin"}) EXPECT_EQ(Transfers(name, p), 4 * (p - 1)) << name;
+  }
+}
+
 // HB-081, played: p=16, F=1, whole B=2, W=1, joined 2.5 give 45, 15 and 10.5.
 TEST(ScheduleTable, OfTheDualPipeReadmeIsWhatPlayingTheOrdersGives) {
   const Times times{2, 2, 2};
