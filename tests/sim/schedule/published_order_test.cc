@@ -16,6 +16,8 @@ struct Published {
   PipelineShape shape;
 };
 
+void PrintTo(const Published& published, std::ostream* out) { *out << published.file; }
+
 class PublishedOrder : public testing::TestWithParam<Published> {};
 
 TEST_P(PublishedOrder, IsWhatTheScheduleMakes) {
