@@ -22,19 +22,19 @@ std::optional<StepNeed> MadeBy(const PipelineOrder& order, std::uint32_t stage, 
                   PieceOf(order.placement, order.shape, stage, step.chunk), step.microbatch, step.part};
 }
 
-std::vector<StepNeed> NeedsOf(const PipelineOrder& order, std::uint32_t stage, const PipelineStep& step) {
+StepNeeds NeedsOf(const PipelineOrder& order, std::uint32_t stage, const PipelineStep& step) {
   const std::uint32_t piece = PieceOf(order.placement, order.shape, stage, step.chunk);
   const std::uint32_t mb = step.microbatch, part = step.part;
-  std::vector<StepNeed> needs;
+  StepNeeds needs;
   if (step.kind == PipelineStep::Kind::kForward) {
-    if (piece > 0) needs.push_back({false, piece - 1, mb, part});
-    if (part > 0) needs.push_back({false, piece, mb, part - 1});
+    if (piece > 0) needs.Add({false, piece - 1, mb, part});
+    if (part > 0) needs.Add({false, piece, mb, part - 1});
   } else if (step.kind == PipelineStep::Kind::kBackwardWeight) {
-    needs.push_back({true, piece, mb, part});
+    needs.Add({true, piece, mb, part});
   } else {
-    needs.push_back({false, piece, mb, part});
-    if (piece + 1 < PieceCount(order.placement, order.shape)) needs.push_back({true, piece + 1, mb, part});
-    if (part + 1 < order.shape.parts) needs.push_back({true, piece, mb, part + 1});
+    needs.Add({false, piece, mb, part});
+    if (piece + 1 < PieceCount(order.placement, order.shape)) needs.Add({true, piece + 1, mb, part});
+    if (part + 1 < order.shape.parts) needs.Add({true, piece, mb, part + 1});
   }
   return needs;
 }

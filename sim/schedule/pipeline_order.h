@@ -3,6 +3,8 @@
 #ifndef SIM_SCHEDULE_PIPELINE_ORDER_H_
 #define SIM_SCHEDULE_PIPELINE_ORDER_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -28,6 +30,18 @@ struct StepNeed {
   auto operator<=>(const StepNeed&) const = default;
 };
 
+// At most three of them, to be read in a loop.
+class StepNeeds {
+ public:
+  void Add(const StepNeed& need) { needs_[size_++] = need; }
+  const StepNeed* begin() const { return needs_.data(); }
+  const StepNeed* end() const { return needs_.data() + size_; }
+
+ private:
+  std::array<StepNeed, 3> needs_;
+  std::size_t size_ = 0;
+};
+
 // What the step makes; a weight gradient makes nothing that anybody waits for.
 std::optional<StepNeed> MadeBy(const PipelineOrder& order, std::uint32_t stage, const PipelineStep& step);
 
@@ -35,7 +49,7 @@ std::optional<StepNeed> MadeBy(const PipelineOrder& order, std::uint32_t stage, 
 // before (attention looks back). Backwards: their own forward, the same part of
 // the piece after, the part after. Weight gradients: their input gradient.
 // REQUIRES: the step lies within order.shape
-std::vector<StepNeed> NeedsOf(const PipelineOrder& order, std::uint32_t stage, const PipelineStep& step);
+StepNeeds NeedsOf(const PipelineOrder& order, std::uint32_t stage, const PipelineStep& step);
 
 // How long the activations of a forward are needed.
 enum class HeldUntil : std::uint8_t {
