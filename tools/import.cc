@@ -61,6 +61,9 @@ int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   if (arguments.has("output") && (path.empty() || path == "-")) {
     return Fail("--output " + path + ": the name of a file is wanted; without it the result is printed", err);
   }
+  if (!path.empty() && scenarios::IsSameFile(path, words[1])) {
+    return Fail("--output " + path + " is the file to read; another name is wanted", err);
+  }
   std::string name = arguments.value("name");
   if (name.empty() && !path.empty()) name = std::filesystem::path(path).stem().string();
   proto::Diagnostics diagnostics;

@@ -19,7 +19,9 @@ extern "C" void OnInterrupt(int) {
 
 }  // namespace
 
-void HandleInterrupts() { std::signal(SIGINT, OnInterrupt); }
+void HandleInterrupts() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, OnInterrupt);
+}
 
 InterruptWatch::InterruptWatch() {
   seen = 0;

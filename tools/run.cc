@@ -14,12 +14,12 @@
 #include "scenarios/estimate.h"
 #include "scenarios/output/chrome_trace.h"
 #include "scenarios/output/interruption.h"
-#include "scenarios/output/output_file.h"
 #include "scenarios/output/report_json.h"
 #include "scenarios/output/report_text.h"
 #include "scenarios/run.h"
 #include "tools/commands.h"
 #include "tools/interrupt.h"
+#include "tools/outputs.h"
 #include "tools/progress.h"
 
 namespace tools {
@@ -49,33 +49,6 @@ double MemoryForARun() {
   return kPart * memory;
 }
 
-// "0,8,16-23" as ranks below `ranks`.
-sim::Result<std::vector<sim::Rank>> ParseRanks(const std::string& text, std::int64_t ranks) {
-  const sim::Error error{"--trace-ranks " + text + ": give ranks from 0 to " + std::to_string(ranks - 1) +
-                         ", as in 0,8,16-23"};
-  std::vector<sim::Rank> list;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::string item = text.substr(at, comma - at);
-    const std::size_t dash = item.find('-');
-    const std::string first = item.substr(0, dash);
-    const std::string last = dash == std::string::npos ? first : item.substr(dash + 1);
-    for (const std::string& number : {first, last}) {
-      if (number.empty() || number.size() > 9 ||
-          number.find_first_not_of("0123456789") != std::string::npos) {
-        return error;
-      }
-    }
-    const std::int64_t from = std::atoll(first.c_str()), to = std::atoll(last.c_str());
-    if (from > to || to >= ranks) return error;
-    for (std::int64_t r = from; r <= to; ++r) list.emplace_back(static_cast<std::uint32_t>(r));
-    at = comma + 1;
-  }
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-  return list;
-}
-
 // One graph a tier of links.
 std::vector<scenarios::TraceCounter> CountersOf(const topologies::Fabric& fabric) {
   std::vector<scenarios::TraceCounter> counters;
@@ -100,57 +73,18 @@ void AddCounters(const scenarios::Scenario& scenario, scenarios::TraceOptions* t
   }
 }
 
-// What goes to files, checked before anything runs: nothing is written when one
-// of them cannot be.
-struct Outputs {
-  std::optional<scenarios::TraceOptions> trace;
-  std::optional<scenarios::OutputFile> report;
-  bool report_as_text = false;
-};
-
-sim::Result<Outputs> PrepareOutputs(const Arguments& arguments, const scenarios::Scenario& scenario) {
-  const std::string trace = arguments.value("trace"), report = arguments.value("report");
-  Outputs outputs;
-  for (const char* flag : {"trace", "report"}) {
-    const std::string name = arguments.value(flag);
-    if (arguments.has(flag) && (name.empty() || name == "-")) {
-      return sim::Error{std::string("--") + flag + ' ' + name + ": the name of a file is wanted"};
-    }
-  }
-  if (arguments.has("trace-ranks") && !arguments.has("trace")) {
-    return sim::Error{"--trace-ranks without --trace; give --trace FILE too"};
-  }
-  if (arguments.has("trace")) {
-    outputs.trace = {.path = trace, .ranks = {}, .counters = {}, .arguments = arguments.has("trace-args")};
-    if (arguments.has("trace-ranks")) {
-      auto ranks = ParseRanks(arguments.value("trace-ranks"), scenario.layout.ranks());
-      if (!ranks.ok()) return ranks.error();
-      outputs.trace->ranks = std::move(ranks).value();
-    }
-    if (auto probe = scenarios::OutputFile::Create(trace); !probe.ok()) return probe.error();
-  }
-  if (arguments.has("report")) {
-    if (trace == report)
-      return sim::Error{"--trace and --report both write " + report + "; two names are wanted"};
-    outputs.report_as_text = report.ends_with(".txt");
-    if (!outputs.report_as_text && !report.ends_with(".json")) {
-      return sim::Error{"--report " + report + ": a name that ends in .json or .txt is wanted"};
-    }
-    auto file = scenarios::OutputFile::Create(report);
-    if (!file.ok()) return file.error();
-    outputs.report.emplace(std::move(file).value());
-  }
-  return outputs;
-}
-
 // Writes the trace and says where it is. Returns the exit status.
 int WriteTrace(const scenarios::Scenario& scenario, const scenarios::RunResult& run,
-               scenarios::TraceOptions options, bool quiet, std::ostream& err) {
+               scenarios::TraceOptions options, const InterruptWatch& watch, bool quiet, std::ostream& err) {
   if (options.ranks.empty() && run.report.tasks > kTasksToTrace) {
     options.ranks = scenario.layout.Group(sim::Rank(std::uint32_t{0}), Dimension::kPipeline);
   }
+  options.go_on = [&watch] { return !watch.interrupted(); };
   const auto summary = scenarios::WriteChromeTrace(run.steps.program, run.timeline, options);
-  if (!summary.ok()) return Fail(summary.error().message, err);
+  if (!summary.ok()) {
+    Fail(summary.error().message, err);
+    return watch.interrupted() ? kExitInterrupted : kExitUsage;
+  }
   for (const std::string& warning : summary.value().warnings) err << "orrery: warning: " << warning << '\n';
   if (quiet) return kExitDone;
   const auto all = static_cast<std::size_t>(scenario.layout.ranks());
@@ -170,8 +104,8 @@ ProgressLine::Style StyleOf(const Arguments& arguments, const std::ostream& err)
 
 // Builds, simulates and reads, with progress, until Ctrl-C.
 sim::Result<scenarios::RunResult> Play(const scenarios::Scenario& scenario, const Arguments& arguments,
-                                       const Outputs& outputs, std::ostream& err) {
-  const InterruptWatch watch;
+                                       const Outputs& outputs, const InterruptWatch& watch,
+                                       std::ostream& err) {
   ProgressLine line(err, StyleOf(arguments, err));
   return scenarios::Run(scenario, {.log_rates = outputs.trace.has_value() && !outputs.trace->counters.empty(),
                                    .memory_limit = MemoryForARun(),
@@ -194,7 +128,8 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   if (!prepared.ok()) return Fail(prepared.error().message, err);
   Outputs outputs = std::move(prepared).value();
   if (outputs.trace) AddCounters(*scenario, &*outputs.trace, err);
-  const auto run = Play(*scenario, arguments, outputs, err);
+  const InterruptWatch watch;
+  const auto run = Play(*scenario, arguments, outputs, watch, err);
   if (!run.ok()) return Fail(run.error().message, err);
   if (const auto& interruption = run.value().interruption) {
     out << (arguments.has("json") ? scenarios::InterruptionJson(*interruption)
@@ -207,7 +142,7 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
                                                  : scenarios::ReportJson(report));
   }
   if (outputs.trace) {
-    const int status = WriteTrace(*scenario, run.value(), *outputs.trace, arguments.has("quiet"), err);
+    const int status = WriteTrace(*scenario, run.value(), *outputs.trace, watch, arguments.has("quiet"), err);
     if (status != kExitDone) return status;
   }
   if (outputs.report) {

@@ -320,6 +320,10 @@ int RunSchedule(const Arguments& arguments, std::ostream& out, std::ostream& err
   if (arguments.has("svg") && (svg.empty() || svg == "-")) {
     errors.push_back("--svg " + svg + ": the name of a file is wanted");
   }
+  for (const std::string& input : arguments.positional) {
+    if (svg.empty() || !scenarios::IsSameFile(svg, input)) continue;
+    errors.push_back("--svg " + svg + " is the file to read; another name is wanted");
+  }
   const std::optional<Subject> subject = SubjectOf(arguments, &errors);
   if (subject && arguments.has("joined") && !AnyStep(subject->order, IsJoined)) {
     errors.push_back("--joined: " + subject->name + " joins no steps; leave it out");

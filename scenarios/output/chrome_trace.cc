@@ -20,6 +20,9 @@ constexpr std::int64_t kManySlices = 1'000'000;
 // slices, which must stay inside for readers that round to nanoseconds.
 constexpr std::int64_t kShortestArrowPs = 100'000;
 
+// So many slices, or values of a graph, lie between two questions whether to go on.
+constexpr std::int64_t kSlicesBetweenQuestions = 4096;
+
 std::int64_t PsOf(sim::Time t) { return t.since_start().ps(); }
 
 std::string WithCommas(std::int64_t n) {
@@ -40,8 +43,10 @@ class TraceWriter {
 
   // REQUIRES: ranks sorted, each once, not empty, each below program.ranks
   TraceSummary Write(const std::vector<sim::Rank>& ranks);
+  bool stopped() const { return stopped_; }
 
  private:
+  bool GoOn();
   void WriteHead(const std::vector<sim::Rank>& ranks);
   void WriteRank(sim::Rank rank, const std::vector<sim::StreamId>& streams);
   void WriteProcess(std::uint32_t pid, const std::string& name);
@@ -67,6 +72,7 @@ class TraceWriter {
   TraceSummary summary_;
   std::uint32_t tid_ = 0;  // of the track in hand; unique in the whole file
   bool first_event_ = true;
+  bool stopped_ = false;  // told not to go on
 };
 
 TraceSummary TraceWriter::Write(const std::vector<sim::Rank>& ranks) {
@@ -78,10 +84,10 @@ TraceSummary TraceWriter::Write(const std::vector<sim::Rank>& ranks) {
   }
   WriteHead(ranks);
   for (const sim::Rank rank : ranks) {
-    if (file_.failed()) break;
+    if (file_.failed() || stopped_) break;
     WriteRank(rank, streams[rank.pos()]);
   }
-  if (!options_.counters.empty()) WriteCounters();
+  if (!options_.counters.empty() && !stopped_) WriteCounters();
   file_.Write("\n]}\n");
   if (summary_.slices > kManySlices) {
     summary_.warnings.push_back("the trace has " + WithCommas(summary_.slices) +
@@ -107,6 +113,11 @@ void TraceWriter::WriteEvent(const std::string& fields) {
   file_.Write("}");
 }
 
+bool TraceWriter::GoOn() {
+  if (!stopped_ && options_.go_on) stopped_ = !options_.go_on();
+  return !stopped_;
+}
+
 void TraceWriter::WriteProcess(std::uint32_t pid, const std::string& name) {
   const std::string where = ",\"pid\":" + std::to_string(pid) + ",\"tid\":0";
   WriteEvent("\"ph\":\"M\",\"name\":\"process_name\"" + where + ",\"args\":{\"name\":" + Quoted(name) + "}");
@@ -129,6 +140,7 @@ void TraceWriter::WriteRank(sim::Rank rank, const std::vector<sim::StreamId>& st
 
 void TraceWriter::WriteTrack(sim::Rank rank, const Track& track) {
   for (std::size_t i = 0; i < track.slices.size(); ++i) {
+    if (static_cast<std::int64_t>(i) % kSlicesBetweenQuestions == 0 && !GoOn()) return;
     const Slice& slice = track.slices[i];
     const std::int64_t start = PsOf(slice.time.from), end = PsOf(slice.time.to);
     std::int64_t length = end - start;
@@ -213,6 +225,7 @@ void TraceWriter::WriteCounters() {
     const bool from_start = !loads[c].empty() && loads[c].front().when == sim::Time::Start();
     if (!from_start) WriteCounter(options_.counters[c], sim::Time::Start(), sim::ByteRate());
     for (const sim::LoadChange& change : loads[c]) {
+      if (summary_.counter_values % kSlicesBetweenQuestions == 0 && !GoOn()) return;
       WriteCounter(options_.counters[c], change.when, change.mean);
     }
   }
@@ -247,7 +260,10 @@ sim::Result<TraceSummary> WriteTo(const std::string& path, const sim::Program& p
   sim::Result<OutputFile> created = OutputFile::Create(path);
   if (!created.ok()) return created.error();
   OutputFile file = std::move(created).value();
-  TraceSummary summary = TraceWriter(program, timeline, options, file).Write(ranks);
+  TraceWriter writer(program, timeline, options, file);
+  TraceSummary summary = writer.Write(ranks);
+  if (writer.stopped())
+    return sim::Error{"interrupted while " + path + " was written; there is no such file"};
   const sim::Result<std::int64_t> bytes = file.Finish();
   if (!bytes.ok()) return bytes.error();
   summary.bytes = bytes.value();

@@ -8,6 +8,7 @@
 #define SCENARIOS_OUTPUT_CHROME_TRACE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct TraceOptions {
   // takes slices of different arguments for different functions, so that
   // nothing adds up in its tables.
   bool arguments = false;
+  // Asked now and then whether to go on; when not, there is no file, and the
+  // result is an error. Empty: always.
+  std::function<bool()> go_on{};
 };
 
 struct TraceSummary {

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 namespace scenarios {
@@ -33,10 +34,37 @@ sim::Error CannotWrite(const std::string& path, int error) {
   return {"cannot write " + path + ": " + std::strerror(error)};
 }
 
-bool IsDevice(const std::string& path) {
+// The descriptor of ours that a path names, as /dev/stdout does; -1: none. What is
+// behind it may well be a regular file: still it is not ours to put another one in
+// its place, nor to write over what else goes there.
+int DescriptorNamed(const std::string& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    const std::string number = path.starts_with(folder) ? path.substr(folder.size()) : "";
+    if (number.empty() || number.size() > 6) continue;
+    if (number.find_first_not_of("0123456789") == std::string::npos) return std::stoi(number);
+  }
+  return -1;
+}
+
+// Whether no file is put in its place: a descriptor, a device, a pipe.
+bool IsWrittenStraight(const std::string& path) {
   std::error_code none;
-  const std::filesystem::file_status status = std::filesystem::status(path, none);
-  return std::filesystem::is_other(status);
+  return DescriptorNamed(path) >= 0 || std::filesystem::is_other(std::filesystem::status(path, none));
+}
+
+int OpenStraight(const std::string& path) {
+  const int descriptor = DescriptorNamed(path);
+  return descriptor >= 0 ? dup(descriptor) : open(path.c_str(), O_WRONLY | O_CLOEXEC);
+}
+
+// Where a link leads, also to a file that is not there yet; else the path itself.
+std::string TargetOf(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_symlink(path, none)) return path;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path, none);
+  return none ? path : target.string();
 }
 
 // A file descriptor of a new file beside `path`, or -1 with errno. What an
@@ -63,19 +91,31 @@ OutputFile::~OutputFile() {
   if (!state_->temporary.empty()) std::remove(state_->temporary.c_str());
 }
 
+std::optional<sim::Error> OutputFile::WhyNot(const std::string& path) {
+  if (IsWrittenStraight(path)) {
+    if (access(path.c_str(), W_OK) == 0) return std::nullopt;
+    return CannotWrite(path, errno);
+  }
+  const sim::Result<OutputFile> probe = Create(path);
+  if (probe.ok()) return std::nullopt;
+  return probe.error();
+}
+
+bool IsSameFile(const std::string& a, const std::string& b) {
+  std::error_code none;
+  const auto place = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
+  };
+  return place(a) == place(b) || std::filesystem::equivalent(a, b, none);
+}
+
 sim::Result<OutputFile> OutputFile::Create(const std::string& path) {
   std::error_code none;
   if (std::filesystem::is_directory(path, none)) return CannotWrite(path, EISDIR);
   auto state = std::make_unique<State>();
-  state->path = path;
-  // A link stays a link: what it points to is written.
-  if (std::filesystem::is_symlink(path, none)) {
-    const std::filesystem::path target = std::filesystem::weakly_canonical(path, none);
-    if (!none) state->path = target.string();
-  }
-  const bool straight = IsDevice(path);
-  const int descriptor =
-      straight ? open(path.c_str(), O_WRONLY | O_CLOEXEC) : CreateBeside(path, state->temporary);
+  const bool straight = IsWrittenStraight(path);
+  state->path = straight ? path : TargetOf(path);
+  const int descriptor = straight ? OpenStraight(path) : CreateBeside(state->path, state->temporary);
   if (descriptor < 0) {
     state->temporary.clear();  // not ours to remove
     return CannotWrite(path, errno);

@@ -4,6 +4,7 @@
 #define SCENARIOS_OUTPUT_OUTPUT_FILE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,12 +12,17 @@
 
 namespace scenarios {
 
-// What is written goes to `path`.partial-0 beside it, and gets its name when
-// Finish succeeds; without Finish it is removed. A device or pipe, such as
-// /dev/stdout, is written straight. A path that ends in ".gz" is compressed.
+// What is written goes to `path`.partial-N beside it, and gets its name when
+// Finish succeeds; without Finish it is removed. A link stays a link: the file it
+// points to is written. A device, a pipe, and a descriptor that is open already
+// (/dev/stdout, /dev/fd/N, wherever they go) are written straight. A path that
+// ends in ".gz" is compressed.
 class OutputFile {
  public:
   static sim::Result<OutputFile> Create(const std::string& path);
+  // What Create would fail with, without opening a device or pipe: its reader
+  // would take that for the end.
+  static std::optional<sim::Error> WhyNot(const std::string& path);
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
@@ -33,6 +39,9 @@ class OutputFile {
   explicit OutputFile(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+// Whether two paths name one file, through links or in another spelling.
+bool IsSameFile(const std::string& a, const std::string& b);
 
 }  // namespace scenarios
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -218,6 +219,25 @@ TEST(Run, WritesNothingWhenOneOfItsFilesCannotBe) {
   EXPECT_EQ(RunWords({"run", "seed27_example", "--trace-ranks", "0"}).status, kExitUsage);
   EXPECT_EQ(RunWords({"run", "seed27_example", "--trace", trace, "--trace-ranks", "0,7"}).status, kExitUsage);
   EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
+TEST(Run, NeverWritesOverWhatItReadNorTwiceToOneFile) {
+  const std::string folder = testing::TempDir() + "run_same";
+  std::filesystem::create_directories(folder);
+  const std::string input = folder + "/job.json", trace = folder + "/t.json";
+  std::ofstream(input) << R"({"description": "not a whole scenario"})";
+  const auto size = std::filesystem::file_size(input);
+  const std::string scenario = std::string(ORRERY_SOURCE_DIR) + "/scenarios/seed27_example.textproto";
+  EXPECT_EQ(RunWords({"run", scenario, "--trace", scenario}).status, kExitUsage);
+  const Result twice =
+      RunWords({"run", "seed27_example", "--trace", trace, "--report", folder + "/../run_same/t.json"});
+  EXPECT_EQ(twice.status, kExitUsage);
+  EXPECT_THAT(twice.err, HasSubstr("two names are wanted"));
+  EXPECT_EQ(RunWords({"run", "seed27_example", "--trace", folder + "/t.txt"}).status, kExitUsage);
+  const Result import = RunWords({"import", "hf", input, "--output", folder + "/./job.json"});
+  EXPECT_EQ(import.status, kExitUsage);
+  EXPECT_EQ(std::filesystem::file_size(input), size);
+  EXPECT_FALSE(std::filesystem::exists(trace));
 }
 
 TEST(Run, ARanksTraceAndReportAreWritten) {

@@ -195,6 +195,16 @@ TEST_F(ChromeTrace, ThatCannotBeWrittenIsAnError) {
   EXPECT_EQ(full.error().message, "cannot write /dev/full: No space left on device");
 }
 
+TEST_F(ChromeTrace, ThatIsToldToStopLeavesNoFile) {
+  const Made m = OneSend();
+  const auto stopped =
+      WriteChromeTrace(m.program, m.timeline, {.path = folder_ + "/a.json", .go_on = [] { return false; }});
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().message,
+            "interrupted while " + folder_ + "/a.json was written; there is no such file");
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
 // HB-183: each rank's file says its own rank, with a space after the colon and
 // before the events, as HolisticTraceAnalysis looks for it.
 TEST_F(ChromeTrace, OfEachRankSaysWhichRankItIs) {

@@ -1,7 +1,10 @@
 #include "scenarios/output/output_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -74,6 +77,47 @@ TEST_F(OutputFileTest, SaysWhyItCannotBeWritten) {
   const auto folder = OutputFile::Create(folder_);
   ASSERT_FALSE(folder.ok());
   EXPECT_EQ(folder.error().message, "cannot write " + folder_ + ": Is a directory");
+}
+
+TEST_F(OutputFileTest, KeepsALinkAndWritesWhatItPointsTo) {
+  std::ofstream(In("real.json")) << "old";
+  fs::create_symlink(In("real.json"), In("link.json"));
+  OutputFile file = OutputFile::Create(In("link.json")).value();
+  file.Write("new");
+  EXPECT_TRUE(file.Finish().ok());
+  EXPECT_TRUE(fs::is_symlink(In("link.json")));
+  EXPECT_EQ(ReadMaybeGz(In("real.json")), "new");
+  EXPECT_EQ(Files(), 2u);
+}
+
+// As `orrery ... > all.txt` with /dev/stdout for a file: behind what went there.
+TEST_F(OutputFileTest, GoesOnWhereAnOpenDescriptorIs) {
+  const int descriptor = open(In("all.txt").c_str(), O_WRONLY | O_CREAT, 0666);
+  ASSERT_EQ(write(descriptor, "first ", 6), 6);
+  OutputFile file = OutputFile::Create("/dev/fd/" + std::to_string(descriptor)).value();
+  file.Write("second ");
+  EXPECT_TRUE(file.Finish().ok());
+  ASSERT_EQ(write(descriptor, "third", 5), 5);
+  close(descriptor);
+  EXPECT_EQ(ReadMaybeGz(In("all.txt")), "first second third");
+}
+
+// To open a pipe that nobody reads would wait for ever.
+TEST_F(OutputFileTest, AsksAboutAPipeWithoutOpeningIt) {
+  ASSERT_EQ(mkfifo(In("pipe").c_str(), 0666), 0);
+  EXPECT_FALSE(OutputFile::WhyNot(In("pipe")).has_value());
+  EXPECT_FALSE(OutputFile::WhyNot(In("a.json")).has_value());
+  EXPECT_TRUE(OutputFile::WhyNot(In("none/a.json")).has_value());
+  EXPECT_EQ(Files(), 1u);
+}
+
+TEST_F(OutputFileTest, KnowsAFileByItsOtherNames) {
+  std::ofstream(In("a.json")) << "old";
+  fs::create_symlink(In("a.json"), In("link.json"));
+  EXPECT_TRUE(IsSameFile(In("a.json"), In("link.json")));
+  EXPECT_TRUE(IsSameFile(In("a.json"), In("./x/../a.json")));
+  EXPECT_TRUE(IsSameFile(In("new.json"), In("./new.json")));  // neither is there yet
+  EXPECT_FALSE(IsSameFile(In("a.json"), In("b.json")));
 }
 
 // /dev/full takes nothing: a full disk.
