@@ -106,15 +106,8 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
   Training& training = scenario->training;
   training.format = FormatOf(in.format(), sim::NumberFormat::kBf16);
   training.gradient_format = FormatOf(in.gradient_type(), sim::NumberFormat::kFp32);
-  const bool replicated = in.optimizer_sharding() == config::OptimizerSharding::NONE;
-  training.optimizer_sharding = replicated ? OptimizerSharding::kReplicated : OptimizerSharding::kZero1;
+  ReadSharding(in, block, scenario);
   training.overlap_gradient_reduce = !in.has_overlap_gradient_reduce() || in.overlap_gradient_reduce();
-  training.overlap_parameter_gather =
-      in.has_overlap_parameter_gather() ? in.overlap_parameter_gather() : !replicated;
-  if (replicated && training.overlap_parameter_gather) {
-    block.Error("overlap_parameter_gather",
-                "true needs optimizer_sharding ZERO_1; without it nothing is gathered");
-  }
   const double bucket_mb =
       block.Optional("bucket_mb", in.has_bucket_mb(), in.bucket_mb(), kLeastBucket, kMostBucket, 0.0);
   training.bucket = in.has_bucket_mb() ? sim::Bytes(std::llround(bucket_mb * kBytesPerMb))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/memory.h"
+#include "scenarios/sharding.h"
 
 namespace scenarios {
 namespace {
@@ -39,16 +40,43 @@ sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
   return most;
 }
 
+// The most units that are whole at a time, in a forward and the backward behind it.
+sim::Bytes GatheredAtOnce(const Scenario& scenario, const StagePlan& plan) {
+  WholeUnits whole(scenario, plan);
+  sim::Bytes most;
+  const auto buckets = static_cast<std::uint32_t>(plan.buckets.size());
+  for (std::uint32_t bucket = buckets; bucket-- > 0;) {
+    whole.BeforeForward(bucket);
+    most = std::max(most, whole.bytes());
+    whole.AfterForward(bucket);
+  }
+  for (std::uint32_t bucket = 0; bucket < buckets; ++bucket) {
+    whole.BeforeBackward(bucket);
+    most = std::max(most, whole.bytes());
+    whole.AfterBackward(bucket);
+  }
+  return most;
+}
+
+// Gradients of the bucket that fills, and of the one that is being scattered.
+sim::Bytes UnreducedAtOnce(const Scenario& scenario, const StagePlan& plan) {
+  sim::Bytes most, previous;
+  for (const Bucket& bucket : plan.buckets) {
+    const sim::Bytes gradients = GradientsOf(scenario, bucket);
+    most = std::max(most, previous + gradients);
+    if (scenario.training.overlap_gradient_reduce) previous = gradients;
+  }
+  return most;
+}
+
 }  // namespace
 
 StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
                           std::span<const sim::PipelineStep> order) {
   const Training& training = scenario.training;
-  const std::int64_t owners =
-      training.optimizer_sharding == OptimizerSharding::kZero1 ? scenario.layout.data : 1;
   StageMemory memory;
-  for (const models::MemoryPart& part :
-       models::StaticMemory(plan.held.total().total(), training.format, training.gradient_format, owners)) {
+  for (const models::MemoryPart& part : models::StaticMemory(plan.held.total().total(), training.format,
+                                                             training.gradient_format, SharesOf(scenario))) {
     memory.parts.push_back({part.name, part.bytes});
   }
 
@@ -69,6 +97,10 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
   }
   memory.parts.push_back({"activations", peak});
   memory.parts.push_back({"recomputed", RecomputedAtOnce(scenario, plan)});
+  if (SharingOf(scenario).weights) memory.parts.push_back({"gathered", GatheredAtOnce(scenario, plan)});
+  if (SharesOf(scenario).gradients > 1) {
+    memory.parts.push_back({"unreduced", UnreducedAtOnce(scenario, plan)});
+  }
   for (const BytePart& part : memory.parts) memory.total += part.bytes;
   return memory;
 }

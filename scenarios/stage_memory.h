@@ -18,7 +18,9 @@ namespace scenarios {
 
 struct StageMemory {
   // weights, gradients, master weights, moments, activations (at their peak over
-  // the schedule), recomputed (one layer's, while its backward runs).
+  // the schedule), recomputed (one layer's, while its backward runs); where weights
+  // are cut, gathered: the units that are whole at once; where gradients are cut,
+  // unreduced: whole gradients before they are scattered.
   std::vector<BytePart> parts;
   sim::Bytes total;
   std::int64_t micro_batches_in_flight = 0;  // activations of one chunk each, at the most

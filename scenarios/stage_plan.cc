@@ -6,6 +6,7 @@
 #include "models/memory.h"
 #include "models/optimizer.h"
 #include "models/transformer.h"
+#include "scenarios/sharding.h"
 
 namespace scenarios {
 namespace {
@@ -95,14 +96,16 @@ class Planner {
 };
 
 // Gradients become ready from the last chunk's last unit to the first chunk's
-// first; a bucket closes when it has reached the scenario's size.
+// first; a bucket closes when it has reached the scenario's size. Where weights are
+// cut, each unit is a bucket: what is gathered at once.
 void FillBuckets(const Scenario& scenario, StagePlan* plan) {
   const std::int64_t width = sim::ByteWidth(scenario.training.gradient_format);
+  const bool by_unit = SharingOf(scenario).weights;
   Unit* previous = nullptr;
   for (auto chunk = plan->chunks.rbegin(); chunk != plan->chunks.rend(); ++chunk) {
     for (auto unit = chunk->rbegin(); unit != chunk->rend(); ++unit) {
-      const bool full = !plan->buckets.empty() &&
-                        plan->buckets.back().parameters * width >= scenario.training.bucket.count();
+      const bool full = !plan->buckets.empty() && (by_unit || plan->buckets.back().parameters * width >=
+                                                                  scenario.training.bucket.count());
       if (plan->buckets.empty() || full) {
         if (previous != nullptr) previous->closes_bucket = true;
         plan->buckets.emplace_back();
@@ -113,6 +116,7 @@ void FillBuckets(const Scenario& scenario, StagePlan* plan) {
     }
   }
   if (previous != nullptr) previous->closes_bucket = true;
+  if (by_unit) return;
   for (Bucket& bucket : plan->buckets) {
     const std::int64_t most = std::max<std::int64_t>(1, bucket.parameters);
     bucket.parts =
@@ -159,9 +163,9 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
 
   const Training& training = scenario.training;
   const std::int64_t parameters = plan.held.total().total();
-  const std::int64_t owners =
-      training.optimizer_sharding == OptimizerSharding::kZero1 ? scenario.layout.data : 1;
-  plan.optimizer = TimesOf(cost, models::OptimizerKernels(parameters, (parameters + owners - 1) / owners,
+  const models::Shares shares = SharesOf(scenario);
+  const auto share = [&](std::int64_t ranks) { return (parameters + ranks - 1) / ranks; };
+  plan.optimizer = TimesOf(cost, models::OptimizerKernels(share(shares.gradients), share(shares.optimizer),
                                                           training.format, training.gradient_format));
   plan.boundary = models::LayerInput(scenario.model, ExecutionOf(scenario));
   if (stages > 1 && scenario.model.tied_embedding && (ends.embedding || ends.head)) {

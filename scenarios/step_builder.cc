@@ -77,6 +77,7 @@ void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at) {
   for (const Unit& unit : plan_.chunks[at.chunk]) {
     data_.BeforeForward(unit);
     blocks_.Forward(unit, at.microbatch, TaskClass::kForward);
+    data_.AfterForward(unit);
   }
   transfers_.Send(step, at, /*forward=*/true);
 }
@@ -85,12 +86,13 @@ void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool 
   transfers_.Receive(step, at, /*forward=*/false);
   const std::vector<Unit>& units = plan_.chunks[at.chunk];
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+    data_.BeforeBackward(*unit);
     const bool full = job_.scenario.training.recompute == Recompute::kFull;
     if (full && unit->kind == Unit::Kind::kLayer) {
       blocks_.Forward(*unit, at.microbatch, TaskClass::kRecompute);
     }
     blocks_.Backward(*unit, at.microbatch);
-    if (last_of_chunk) data_.AfterLastBackward(*unit);
+    data_.AfterBackward(*unit, last_of_chunk);
   }
   transfers_.Send(step, at, /*forward=*/false);
 }

@@ -109,14 +109,14 @@ TEST(StaticMemory, Of22bIsEighteenBytesAParameterWithFp32Gradients) {
   // The paper's figure 1 has 45.5625 GiB a rank: 18 B of 12 L h^2 / 8, which leaves
   // out embeddings and biases.
   const std::int64_t matrices = std::int64_t{12} * 48 * 6144 * 6144 / 8;
-  const Bytes bytes = Total(StaticMemory(matrices, NumberFormat::kFp16, NumberFormat::kFp32, 1));
+  const Bytes bytes = Total(StaticMemory(matrices, NumberFormat::kFp16, NumberFormat::kFp32, {}));
   EXPECT_EQ(bytes, Bytes((45LL << 30) + (9LL << 26)));
 }
 
 TEST(StaticMemory, ZeroOneCutsMasterWeightsAndMomentsOnly) {
   // LLaMA-7B on 8 ranks, BF16 gradients: 4 P + 12 P / 8 = 37.1 GB.
   const std::int64_t p = 6'738'415'616;
-  const auto parts = StaticMemory(p, NumberFormat::kBf16, NumberFormat::kBf16, 8);
+  const auto parts = StaticMemory(p, NumberFormat::kBf16, NumberFormat::kBf16, {.optimizer = 8});
   ASSERT_EQ(parts.size(), 4u);
   EXPECT_EQ(parts[0].bytes, Bytes(2 * p));
   EXPECT_EQ(parts[1].bytes, Bytes(2 * p));
@@ -124,11 +124,11 @@ TEST(StaticMemory, ZeroOneCutsMasterWeightsAndMomentsOnly) {
   EXPECT_EQ(parts[3].bytes, Bytes(8 * p / 8));
   EXPECT_NEAR(static_cast<double>(Total(parts).count()), 37.1e9, 0.05e9);
   // A share that does not divide is rounded up.
-  EXPECT_EQ(StaticMemory(9, NumberFormat::kBf16, NumberFormat::kBf16, 8)[3].bytes, Bytes(16));
+  EXPECT_EQ(StaticMemory(9, NumberFormat::kBf16, NumberFormat::kBf16, {.optimizer = 8})[3].bytes, Bytes(16));
 }
 
 TEST(StaticMemory, Fp32WeightsNeedNoCopy) {
-  EXPECT_EQ(Total(StaticMemory(10, NumberFormat::kFp32, NumberFormat::kFp32, 1)), Bytes(160));
+  EXPECT_EQ(Total(StaticMemory(10, NumberFormat::kFp32, NumberFormat::kFp32, {})), Bytes(160));
 }
 
 }  // namespace
