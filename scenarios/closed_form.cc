@@ -59,14 +59,12 @@ double GradientBytes(const Scenario& scenario, const StagePlan& plan) {
 double ParameterBytes(const Scenario& scenario, const StagePlan& plan) {
   const Sharing sharing = SharingOf(scenario);
   if (!sharing.optimizer) return 0;
-  double sent = 0;
-  for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
-    const double once = RingPart(Count(WeightsOf(scenario, plan.buckets[b])), sharing.ranks);
-    const std::int64_t times =
-        sharing.weights ? GathersOfStep(scenario, plan, static_cast<std::uint32_t>(b)) : 1;
-    sent += once * static_cast<double>(times);
+  sim::Bytes gathered;
+  for (std::uint32_t bucket = 0; bucket < plan.buckets.size(); ++bucket) {
+    const std::int64_t times = sharing.weights ? GathersOfStep(scenario, plan, bucket) : 1;
+    gathered += times * WeightsOf(scenario, plan.buckets[bucket]);
   }
-  return sent;
+  return RingPart(Count(gathered), sharing.ranks);
 }
 
 // A chunk sends activations unless it holds the last piece, and gradients
