@@ -36,7 +36,7 @@ double TensorBytes(const Scenario& scenario, const StagePlan& plan) {
   double sent = 0;
   for (const std::vector<Unit>& units : plan.chunks) {
     for (const Unit& unit : units) {
-      const bool again = scenario.training.recompute == Recompute::kFull && unit.kind == Unit::Kind::kLayer;
+      const bool again = unit.recompute == Recompute::kFull;
       for (const std::uint32_t block : unit.blocks) {
         sent += TensorBytes(plan.blocks[block], scenario.layout, again ? 2 : 1);
       }

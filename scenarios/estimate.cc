@@ -46,12 +46,11 @@ class Counter {
 
   // One step.
   Estimate Count() {
-    const bool again = scenario_.training.recompute == Recompute::kFull;
     for (const std::vector<Unit>& units : plan_.chunks) {
       for (const Unit& unit : units) {
         for (const std::uint32_t block : unit.blocks) {
           Forward(plan_.blocks[block]);
-          if (again && unit.kind == Unit::Kind::kLayer) Forward(plan_.blocks[block]);
+          if (unit.recompute == Recompute::kFull) Forward(plan_.blocks[block]);
           Backward(plan_.blocks[block]);
         }
       }

@@ -43,6 +43,12 @@ struct Sharding {
   std::int64_t prefetch = 1;          // units gathered ahead of the one that runs
 };
 
+// Which layers of each piece of the model kFull computes again.
+struct FullRecompute {
+  bool first_layers_only = false;  // Megatron-LM's "block": the first `layers`, each from its own input
+  std::int64_t layers = 1;         // else "uniform": all, in groups of so many from the group's input
+};
+
 struct Training {
   sim::NumberFormat format = sim::NumberFormat::kBf16;           // weights, activations
   sim::NumberFormat gradient_format = sim::NumberFormat::kFp32;  // as reduced over data ranks
@@ -52,6 +58,7 @@ struct Training {
   bool overlap_parameter_gather = true;  // ZeRO-1 and 2: gathered beside the next step's forward
   sim::Bytes bucket;                     // gradient bytes per reduction; > 0
   Recompute recompute = Recompute::kNone;
+  FullRecompute full_recompute;  // kFull
   sim::AttentionKind attention = sim::AttentionKind::kFlash2;
   bool dropout = false;
   std::int64_t vocabulary_divisor = 128;  // Megatron's make-vocab-size-divisible-by; times tensor

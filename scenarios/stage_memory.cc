@@ -10,11 +10,10 @@ namespace {
 
 // What one micro-batch leaves behind in one chunk.
 sim::Bytes KeptByChunk(const Scenario& scenario, const StagePlan& plan, std::size_t chunk) {
-  const bool full = scenario.training.recompute == Recompute::kFull;
   sim::Bytes kept;
   for (const Unit& unit : plan.chunks[chunk]) {
-    if (full && unit.kind == Unit::Kind::kLayer) {
-      kept += models::LayerInput(scenario.model, ExecutionOf(scenario));
+    if (unit.recompute == Recompute::kFull) {
+      if (unit.place_in_group == 0) kept += models::LayerInput(scenario.model, ExecutionOf(scenario));
       continue;
     }
     for (const std::uint32_t block : unit.blocks) kept += plan.blocks[block].activations;
@@ -22,19 +21,21 @@ sim::Bytes KeptByChunk(const Scenario& scenario, const StagePlan& plan, std::siz
   return kept;
 }
 
-// While a layer's backward runs, what was not kept exists once more.
+// While the backward of a layer, or of a group of layers, runs, what was not kept
+// exists once more.
 sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
-  const Recompute recompute = scenario.training.recompute;
-  if (recompute == Recompute::kNone) return {};
   const models::Execution execution = ExecutionOf(scenario);
-  sim::Bytes most;
+  sim::Bytes most, group;
   for (const std::vector<Unit>& units : plan.chunks) {
     for (const Unit& unit : units) {
-      if (unit.kind != Unit::Kind::kLayer) continue;
-      const sim::Bytes all =
-          models::LayerActivationBytes(scenario.model, execution, unit.layer, Recompute::kNone);
-      const sim::Bytes kept = models::LayerActivationBytes(scenario.model, execution, unit.layer, recompute);
-      most = std::max(most, all - kept);
+      if (unit.kind != Unit::Kind::kLayer || unit.recompute == Recompute::kNone) continue;
+      const bool inside = unit.recompute == Recompute::kFull && unit.place_in_group > 0;
+      if (!inside) group = {};
+      group += models::LayerActivationBytes(scenario.model, execution, unit.layer, Recompute::kNone);
+      if (!inside) {
+        group = group - models::LayerActivationBytes(scenario.model, execution, unit.layer, unit.recompute);
+      }
+      most = std::max(most, group);
     }
   }
   return most;

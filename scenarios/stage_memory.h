@@ -18,7 +18,7 @@ namespace scenarios {
 
 struct StageMemory {
   // weights, gradients, master weights, moments, activations (at their peak over
-  // the schedule), recomputed (one layer's, while its backward runs); where weights
+  // the schedule), recomputed (one layer's or group's, while its backward runs); where weights
   // are cut, gathered: the units that are whole at once; where gradients are cut,
   // unreduced: whole gradients before they are scattered.
   std::vector<BytePart> parts;

@@ -87,9 +87,10 @@ void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool 
   const std::vector<Unit>& units = plan_.chunks[at.chunk];
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
     data_.BeforeBackward(*unit);
-    const bool full = job_.scenario.training.recompute == Recompute::kFull;
-    if (full && unit->kind == Unit::Kind::kLayer) {
-      blocks_.Forward(*unit, at.microbatch, TaskClass::kRecompute);
+    if (unit->recompute == Recompute::kFull && unit->ends_group) {
+      for (const Unit* again = &*unit - unit->place_in_group; again <= &*unit; ++again) {
+        blocks_.Forward(*again, at.microbatch, TaskClass::kRecompute);
+      }
     }
     blocks_.Backward(*unit, at.microbatch);
     data_.AfterBackward(*unit, last_of_chunk);

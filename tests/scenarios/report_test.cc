@@ -32,6 +32,10 @@ std::vector<Scenario> ShortScenarios() {
   }
   list.push_back(Load("llama_7b_256xh800", {{1, "training.optimizer_sharding", "ZERO_1"}}));
   list.push_back(Load("llama_70b_64xh800_a", {{1, "batch.global", "16"}}));
+  list.push_back(Load("llama_70b_64xh800_a", {{1, "batch.global", "16"},
+                                              {2, "training.recompute", "FULL"},
+                                              {3, "training.recompute_method", "BLOCK"},
+                                              {4, "training.recompute_layers", "3"}}));
   // Hybrid sharding of experts and of a tied table, over copies and tensor ranks.
   list.push_back(Load("llama_7b_256xh800", {{1, "model", "mixtral_8x7b"},
                                             {2, "layout.tensor", "4"},
