@@ -27,7 +27,7 @@ sim::Bytes ActivationBytes(const Block& block, Recompute recompute) {
   sim::Bytes sum;
   if (recompute == Recompute::kFull) return sum;
   for (const Activation& kept : block.activations) {
-    if (recompute == Recompute::kSelective && kept.attention_core) continue;
+    if (recompute == Recompute::kSelective && kept.selective) continue;
     sum += kept.bytes;
   }
   return sum;

@@ -19,7 +19,7 @@ namespace models {
 // What a layer computes again in the backward instead of keeping it.
 enum class Recompute : std::uint8_t {
   kNone,
-  kSelective,  // the attention core; see Block::selective_recompute
+  kSelective,  // the modules of Execution::selective
   kFull,       // everything: only the layer's input is kept
 };
 

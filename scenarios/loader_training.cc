@@ -53,9 +53,25 @@ Recompute RecomputeOf(config::Recompute::Kind kind) {
   }
 }
 
+void ReadModules(const config::Training& in, const Block& block, Training* training) {
+  if (in.recompute_modules_size() == 0) return;
+  if (training->recompute != Recompute::kSelective) {
+    block.Error("recompute_modules", "needs recompute SELECTIVE");
+    return;
+  }
+  models::SelectiveModules& modules = training->selective;
+  modules.attention_core = false;
+  for (const int module : in.recompute_modules()) {
+    modules.attention_core |= module == config::RecomputeModule::CORE_ATTENTION;
+    modules.norm_output |= module == config::RecomputeModule::LAYERNORM;
+    modules.nonlinearity |= module == config::RecomputeModule::NONLINEARITY;
+  }
+}
+
 void ReadRecompute(const config::Training& in, const Block& block, Training* training) {
   constexpr std::int64_t kMostLayers = 1000;
   training->recompute = RecomputeOf(in.recompute());
+  ReadModules(in, block, training);
   const bool first = in.recompute_method() == config::RecomputeMethod::BLOCK;
   const std::int64_t layers =
       block.Optional("recompute_layers", in.has_recompute_layers(), in.recompute_layers(), 1, kMostLayers, 1);
@@ -188,7 +204,7 @@ void WarnUnwise(const Block& top, Scenario* scenario) {
         scenario);
     break;
   }
-  if (scenario->training.recompute == Recompute::kSelective &&
+  if (scenario->training.recompute == Recompute::kSelective && scenario->training.selective.attention_core &&
       scenario->training.attention != sim::AttentionKind::kUnfused) {
     top.Of("training")
         .Warn("recompute", "training.recompute",

@@ -138,7 +138,8 @@ void AddRates(const Scenario& scenario, Report* report) {
     // Layers of other kinds than the rest count as much as they.
     executed += models::FullRecomputeFlops(scenario.model, batch.global, batch.sequence_length) *
                 RecomputedLayers(scenario) / scenario.model.layers;
-  } else if (scenario.training.recompute == Recompute::kSelective) {
+  } else if (scenario.training.recompute == Recompute::kSelective &&
+             scenario.training.selective.attention_core) {
     executed += models::SelectiveRecomputeFlops(scenario.model, batch.global, batch.sequence_length);
   }
   report->peak_tflops = peak * 1e-12;

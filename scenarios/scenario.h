@@ -58,7 +58,8 @@ struct Training {
   bool overlap_parameter_gather = true;  // ZeRO-1 and 2: gathered beside the next step's forward
   sim::Bytes bucket;                     // gradient bytes per reduction; > 0
   Recompute recompute = Recompute::kNone;
-  FullRecompute full_recompute;  // kFull
+  FullRecompute full_recompute;        // kFull
+  models::SelectiveModules selective;  // kSelective
   sim::AttentionKind attention = sim::AttentionKind::kFlash2;
   bool dropout = false;
   std::int64_t vocabulary_divisor = 128;  // Megatron's make-vocab-size-divisible-by; times tensor

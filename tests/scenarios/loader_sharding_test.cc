@@ -100,6 +100,18 @@ TEST(LoadRecompute, TakesMegatronsMethods) {
       full({{"training.recompute_method", "BLOCK"}, {"training.recompute_layers", "4"}}).first_layers_only);
 }
 
+TEST(LoadRecompute, TakesModulesByName) {
+  const std::string text = std::string(kScenario) +
+                           "training { recompute: SELECTIVE recompute_modules: [LAYERNORM, NONLINEARITY] }\n";
+  const models::SelectiveModules modules = Load({}, text).scenario.value().training.selective;
+  EXPECT_FALSE(modules.attention_core);
+  EXPECT_TRUE(modules.norm_output);
+  EXPECT_TRUE(modules.nonlinearity);
+  EXPECT_TRUE(Load({{"training.recompute", "SELECTIVE"}}).scenario.value().training.selective.attention_core);
+  EXPECT_THAT(Load({{"training.recompute", "FULL"}}, text).errors(),
+              Contains(HasSubstr("training.recompute_modules: needs recompute SELECTIVE")));
+}
+
 TEST(LoadRecompute, SaysWhatDoesNotGoTogether) {
   EXPECT_THAT(Load({{"training.recompute", "SELECTIVE"}, {"training.recompute_layers", "4"}}).errors(),
               Contains(HasSubstr("--set 2: training.recompute_layers: needs recompute FULL")));

@@ -86,6 +86,17 @@ TEST(StepBuilder, ActivationsInFlightMatchTheSchedulesCounts) {
   }
 }
 
+// HB-061: forward 1, backward 2: (1 + 1 + 2)/(1 + 2), the most that was measured.
+TEST(StepBuilder, FullRecomputationCostsAThirdAtTheMost) {
+  const auto time = [](Recompute recompute) {
+    Scenario scenario = SyntheticScenario(1, 6, 1, "1f1b");
+    scenario.training.recompute = recompute;
+    const StepProgram steps = BuildSteps(scenario, LayerCost(1_ns, 2_ns)).value();
+    return sim::FindSteps(steps.program, sim::Simulate(steps.program).value()).step_time();
+  };
+  EXPECT_EQ(3 * time(Recompute::kFull), 4 * time(Recompute::kNone));
+}
+
 TEST(StepBuilder, FullRecomputationRunsEachForwardTwice) {
   Scenario scenario = SyntheticScenario(4, 6, 1, "1f1b");
   scenario.training.recompute = Recompute::kFull;
