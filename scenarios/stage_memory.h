@@ -1,5 +1,8 @@
 // What one rank of a pipeline stage holds at its peak, by part.
 //
+// A share of the weights counts in their format beside its FP32 copy, as DeepSpeed
+// holds it; FSDP narrows the copy when it gathers, 2 B of a share less.
+//
 // Leaves out: CUDA context, workspaces, communication buffers, allocator slack.
 
 #ifndef SCENARIOS_STAGE_MEMORY_H_

@@ -5,9 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
 
+#include "hardware/device_cost_model.h"
 #include "scenarios/closed_form.h"
+#include "scenarios/loader.h"
 #include "scenarios/stage_memory.h"
 #include "scenarios/step_builder.h"
 #include "sim/analysis/step.h"
@@ -115,6 +120,22 @@ TEST(ZeRO3, GathersRepeatForEveryMicroBatch) {
   EXPECT_NEAR(form.gradient_bytes_per_rank, 1.12424e11, 1e6);
   s.training.sharding.no_sync = true;
   EXPECT_NEAR(ClosedFormOf(s, {plan}).gradient_bytes_per_rank, 2.81059e10, 1e5);
+}
+
+// Textbook 17.9.1 as corrected: with 16 micro-batches each rank of 256 sends 443 GB a
+// step, 645 GB if gradients move in every one too, not 26.1 GB shared by 16.
+TEST(ZeRO3, OfLlama7bWith16MicroBatchesSends443GigabytesAStep) {
+  for (const auto& [no_sync, gigabytes] : {std::pair("true", 443.0), std::pair("false", 644.4)}) {
+    proto::Diagnostics diagnostics;
+    const auto s = LoadScenario("llama_7b_256xh800",
+                                {{1, "batch.global", "16384"},
+                                 {2, "training.sharding.reshard_last_unit", "true"},
+                                 {3, "training.sharding.no_sync", no_sync}},
+                                &diagnostics);
+    const auto stages = PlanStages(s.value(), hardware::DeviceCostModel(s->device));
+    const ClosedForm form = ClosedFormOf(*s, stages);
+    EXPECT_NEAR(1e-9 * (form.parameter_bytes_per_rank + form.gradient_bytes_per_rank), gigabytes, 0.5);
+  }
 }
 
 TEST(ZeRO2, ScattersEveryMicroBatchAndGathersOnceAStep) {
