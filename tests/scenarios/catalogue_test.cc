@@ -30,8 +30,9 @@ TEST(ScenarioCatalogue, EveryEntryIsLegalAndCalledAsItsFile) {
 TEST(ScenarioCatalogue, HasWhatIsPromised) {
   std::vector<std::string> names;
   for (const proto::CatalogueFile& entry : Catalogue()) names.emplace_back(entry.name);
-  EXPECT_THAT(names, ElementsAre("gpt3_175b_64xa100", "llama3_405b_16384xh100", "llama_70b_64xh800_a",
-                                 "llama_70b_64xh800_b", "llama_70b_64xh800_c", "llama_7b_256xh800",
+  EXPECT_THAT(names, ElementsAre("checkpoint_backlog", "gpt3_175b_64xa100", "llama3_405b_16384xh100",
+                                 "llama_70b_64xh800_a", "llama_70b_64xh800_b", "llama_70b_64xh800_c",
+                                 "llama_70b_64xh800_checkpoint", "llama_7b_256xh800",
                                  "mcore_gpt_16b_192xh100", "mcore_gpt_1_7b_48xh100", "mcore_gpt_7_1b_96xh100",
                                  "megatron_22b_8xa100_full", "megatron_22b_8xa100_sp_selective",
                                  "mpt_13b_16xh100", "mpt_13b_64xh100", "mpt_13b_8xa100", "mpt_30b_32xh100",
