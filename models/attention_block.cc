@@ -67,7 +67,7 @@ void AddActivations(const Core& core, Block* block) {
   std::vector<Activation>* kept = &block->activations;
   const Bytes cut(sizes.cut_h * sizes.element);
   kept->push_back({"norm_input", cut});
-  kept->push_back({"qkv_input", cut});
+  kept->push_back({"qkv_input", cut, core.execution.selective.norm_output});
   if (core.model.qk_norm) {
     kept->push_back({"query_norm_input", Bytes(core.query_bytes)});
     kept->push_back({"key_norm_input", Bytes(core.key_bytes)});
@@ -92,7 +92,8 @@ Block GroupedAttentionBlock(const Core& core) {
     AddAfterReduce(model, execution, bias, &block);
     AddBackwardHead(model, execution, bias, &block);
   }
-  AddCoreForward(core, &block.selective_recompute);
+  AddNormAgain(model, execution, &block);
+  if (execution.selective.attention_core) AddCoreForward(core, &block.selective_recompute);
   AddBackwardMain(core, &block);
   AddBackwardTail(model, execution, &block);
   AddCommunication(model, execution, Half::kAttention, &block);

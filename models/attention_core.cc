@@ -118,19 +118,20 @@ void AddCoreBackward(const Core& core, std::vector<Kernel>* kernels) {
 }
 
 void AddCoreActivations(const Core& core, std::vector<Activation>* kept) {
+  const bool again = core.execution.selective.attention_core;
   const Bytes key(core.expands() ? core.query_bytes : core.key_bytes);
   const Bytes value(core.expands() ? core.output_bytes : core.value_bytes);
   kept->push_back({"query", Bytes(core.query_bytes)});
   kept->push_back({"key", key});
   kept->push_back({"value", value});
   if (core.flash()) {
-    kept->push_back({"logsumexp", Bytes(StatisticsBytes(core)), true});
+    kept->push_back({"logsumexp", Bytes(StatisticsBytes(core)), again});
   } else {
     const Bytes square(core.scores * core.sizes.element);
-    kept->push_back({"softmax", square, true});
+    kept->push_back({"softmax", square, again});
     if (core.execution.dropout) {
-      kept->push_back({"score_dropout_mask", Bytes(core.scores), true});
-      kept->push_back({"score_dropout", square, true});
+      kept->push_back({"score_dropout_mask", Bytes(core.scores), again});
+      kept->push_back({"score_dropout", square, again});
     }
   }
   kept->push_back({"attention_output_input", Bytes(core.output_bytes)});

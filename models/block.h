@@ -26,6 +26,13 @@
 
 namespace models {
 
+// What selective recomputation computes again instead of keeping it.
+struct SelectiveModules {
+  bool attention_core = true;  // Megatron-LM's core_attn
+  bool norm_output = false;    // its layernorm: what attention and feed-forward read
+  bool nonlinearity = false;   // its moe_act, here of every feed-forward: what the last matrix reads
+};
+
 // How one rank executes the model.
 struct Execution {
   std::int64_t tensor = 1;           // ranks that share each layer
@@ -39,13 +46,14 @@ struct Execution {
   bool fused_loss = false;  // cross-entropy in one kernel each way; Megatron-LM's default is one an operation
   bool dropout = false;
   bool gradient_fp32 = true;  // weight gradients accumulate in FP32
+  SelectiveModules selective;
 };
 
 // A tensor kept from forward to backward.
 struct Activation {
   const char* name = "";
-  sim::Bytes bytes;             // on this rank
-  bool attention_core = false;  // dropped by selective recomputation
+  sim::Bytes bytes;        // on this rank
+  bool selective = false;  // dropped by selective recomputation
 };
 
 struct Block {
@@ -53,8 +61,8 @@ struct Block {
 
   std::vector<sim::Kernel> before_gather, main, after_reduce;
   std::vector<sim::Kernel> backward_head, backward_main, backward_weight, backward_tail;
-  // What selective recomputation executes again at the start of backward_main
-  // (the attention core); empty where it has nothing to do.
+  // What selective recomputation executes again at the start of backward_main;
+  // empty where it has nothing to do.
   std::vector<sim::Kernel> selective_recompute;
 
   std::vector<Activation> activations;  // kept when nothing is recomputed

@@ -89,7 +89,8 @@ void AddExpertsBackward(const Layer& layer, Block* block) {
 void AddActivations(const Layer& layer, std::vector<Activation>* kept) {
   const Bytes cut(layer.sizes.cut_h * layer.sizes.element);
   if (!layer.model.parallel_residual) kept->push_back({"norm_input", cut});
-  if (!SharesNorm(layer.model)) kept->push_back({"router_input", cut});  // and the shared experts'
+  if (!SharesNorm(layer.model))
+    kept->push_back({"router_input", cut, layer.execution.selective.norm_output});  // and the shared experts'
   kept->push_back({"router_scores", Bytes(layer.score_bytes)});
   kept->push_back({"expert_input", Bytes(layer.permuted_bytes)});
   AddFeedForwardActivations(layer.routed, kept);
@@ -111,6 +112,9 @@ Block ExpertsBlock(const Model& model, const Execution& execution) {
   AddExperts(layer, &block.main);
   AddAfterReduce(model, execution, bias, &block);
   AddBackwardHead(model, execution, bias, &block);
+  if (own_norm) AddNormAgain(model, execution, &block);
+  AddNonlinearityAgain(layer.routed, &block.selective_recompute);
+  if (layer.has_shared()) AddNonlinearityAgain(layer.shared, &block.selective_recompute);
   AddExpertsBackward(layer, &block);
   if (own_norm) AddBackwardTail(model, execution, &block);
   AddCommunication(model, execution, Half::kFeedForward, &block);

@@ -105,6 +105,10 @@ void AddNonlinearityBackward(const FeedForward& ff, std::vector<Kernel>* kernels
 
 }  // namespace
 
+void AddNonlinearityAgain(const FeedForward& ff, std::vector<Kernel>* kernels) {
+  if (ff.execution.selective.nonlinearity) AddNonlinearity(ff, kernels);
+}
+
 void AddFeedForward(const FeedForward& ff, std::vector<Kernel>* kernels) {
   const std::int64_t hidden = ff.model.hidden;
   const auto format = ff.execution.format;
@@ -138,7 +142,7 @@ void AddFeedForwardActivations(const FeedForward& ff, std::vector<Activation>* k
   } else {
     kept->push_back({ff.names.nonlinearity_input, inner});
   }
-  kept->push_back({ff.names.down_input, inner});
+  kept->push_back({ff.names.down_input, inner, ff.execution.selective.nonlinearity});
 }
 
 }  // namespace models

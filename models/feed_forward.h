@@ -42,6 +42,8 @@ void AddFeedForward(const FeedForward& ff, std::vector<sim::Kernel>* kernels);
 // From the gradient of the output to that of the input, with the weight gradient of
 // the last linear layer; that of the first is AddUpWeightGradient().
 void AddFeedForwardBackward(const FeedForward& ff, std::vector<sim::Kernel>* kernels);
+// As selective recomputation runs it again; nothing where its output is kept.
+void AddNonlinearityAgain(const FeedForward& ff, std::vector<sim::Kernel>* kernels);
 void AddUpWeightGradient(const FeedForward& ff, std::vector<sim::Kernel>* kernels);
 
 // Without the input of the first linear layer.

@@ -124,6 +124,12 @@ void AddNormBackward(const char* name, std::int64_t rows, std::int64_t width, co
   if (!execution.fused) kernels->push_back(Moves("norm_scale_gradient", 2 * tensor, MemoryClass::kNorm));
 }
 
+void AddNormAgain(const Model& model, const Execution& execution, Block* block) {
+  if (!execution.selective.norm_output) return;
+  AddNorm("norm", model.norm, Sizes(model, execution).cut, model.hidden, execution,
+          &block->selective_recompute);
+}
+
 void AddAfterReduce(const Model& model, const Execution& execution, bool bias, Block* block) {
   const Sizes sizes(model, execution);
   const std::int64_t tensor = sizes.cut_h * sizes.element;

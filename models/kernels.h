@@ -76,6 +76,8 @@ void AddNormBackward(const char* name, std::int64_t rows, std::int64_t width, co
 void AddAfterReduce(const Model& model, const Execution& execution, bool bias, Block* block);
 void AddBackwardHead(const Model& model, const Execution& execution, bool bias, Block* block);
 void AddBackwardTail(const Model& model, const Execution& execution, Block* block);
+// The first norm as selective recomputation runs it again; nothing where its output is kept.
+void AddNormAgain(const Model& model, const Execution& execution, Block* block);
 // What tensor parallelism moves around a half of a layer. Halves side by side
 // (parallel residual) reduce their sum once, after the feed-forward.
 enum class Half : std::uint8_t { kAttention, kFeedForward };

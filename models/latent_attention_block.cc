@@ -98,7 +98,7 @@ void AddActivations(const Projections& p, Block* block) {
   const Bytes cut(core.sizes.cut_h * core.sizes.element);
   std::vector<Activation>* kept = &block->activations;
   kept->push_back({"norm_input", cut});
-  kept->push_back({"down_input", cut});
+  kept->push_back({"down_input", cut, core.execution.selective.norm_output});
   if (p.narrow_query) {
     kept->push_back({"query_norm_input", Bytes(row * p.latent.query_rank)});
     kept->push_back({"query_up_input", Bytes(row * p.latent.query_rank)});
@@ -135,7 +135,8 @@ Block LatentAttentionBlock(const Core& core) {
   AddMain(projections, &block);
   AddAfterReduce(model, execution, model.biases.attention_output, &block);
   AddBackwardHead(model, execution, model.biases.attention_output, &block);
-  AddCoreForward(core, &block.selective_recompute);
+  AddNormAgain(model, execution, &block);
+  if (execution.selective.attention_core) AddCoreForward(core, &block.selective_recompute);
   AddBackwardMain(projections, &block);
   AddDownBackward(projections, &block);
   AddBackwardTail(model, execution, &block);

@@ -7,14 +7,14 @@
 namespace models {
 
 std::vector<MemoryPart> StaticMemory(std::int64_t parameters, sim::NumberFormat format,
-                                     sim::NumberFormat gradient_format, std::int64_t optimizer_ranks) {
-  CHECK(parameters >= 0 && optimizer_ranks > 0);
-  const std::int64_t share = (parameters + optimizer_ranks - 1) / optimizer_ranks;
+                                     sim::NumberFormat gradient_format, const Shares& shares) {
+  CHECK(parameters >= 0 && shares.weights > 0 && shares.gradients > 0 && shares.optimizer > 0);
+  const auto share = [&](std::int64_t ranks) { return (parameters + ranks - 1) / ranks; };
   const std::int64_t width = ElementWidth(format);
-  return {{"weights", sim::Bytes(width * parameters)},
-          {"gradients", sim::Bytes(ElementWidth(gradient_format) * parameters)},
-          {"master_weights", sim::Bytes(width == 4 ? 0 : 4 * share)},
-          {"moments", sim::Bytes(8 * share)}};
+  return {{"weights", sim::Bytes(width * share(shares.weights))},
+          {"gradients", sim::Bytes(ElementWidth(gradient_format) * share(shares.gradients))},
+          {"master_weights", sim::Bytes(width == 4 ? 0 : 4 * share(shares.optimizer))},
+          {"moments", sim::Bytes(8 * share(shares.optimizer))}};
 }
 
 sim::Bytes Total(const std::vector<MemoryPart>& parts) {
@@ -27,7 +27,7 @@ sim::Bytes ActivationBytes(const Block& block, Recompute recompute) {
   sim::Bytes sum;
   if (recompute == Recompute::kFull) return sum;
   for (const Activation& kept : block.activations) {
-    if (recompute == Recompute::kSelective && kept.attention_core) continue;
+    if (recompute == Recompute::kSelective && kept.selective) continue;
     sum += kept.bytes;
   }
   return sum;

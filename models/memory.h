@@ -19,7 +19,7 @@ namespace models {
 // What a layer computes again in the backward instead of keeping it.
 enum class Recompute : std::uint8_t {
   kNone,
-  kSelective,  // the attention core; see Block::selective_recompute
+  kSelective,  // the modules of Execution::selective
   kFull,       // everything: only the layer's input is kept
 };
 
@@ -28,13 +28,18 @@ struct MemoryPart {
   sim::Bytes bytes;
 };
 
-// Mixed-precision Adam: weights and gradients on every rank; an FP32 copy of the
-// weights and two FP32 moments, cut over `optimizer_ranks` (1 = replicated; the
-// data-parallel size under ZeRO-1), rounded up. FP32 weights need no copy.
+// By how many ranks each part is cut; 1 = every rank holds all of it.
+struct Shares {
+  std::int64_t weights = 1, gradients = 1, optimizer = 1;
+};
+
+// Mixed-precision Adam: weights, gradients, an FP32 copy of the weights and two FP32
+// moments; the last three are the optimizer's. A share that does not divide is
+// rounded up. FP32 weights need no copy.
 // Source: Rajbhandari et al., "ZeRO: memory optimizations toward training trillion
 // parameter models", SC 2020, section 3.1.
 std::vector<MemoryPart> StaticMemory(std::int64_t parameters, sim::NumberFormat format,
-                                     sim::NumberFormat gradient_format, std::int64_t optimizer_ranks);
+                                     sim::NumberFormat gradient_format, const Shares& shares);
 sim::Bytes Total(const std::vector<MemoryPart>& parts);
 
 // What a block keeps; under kFull its layer keeps LayerInput() instead.

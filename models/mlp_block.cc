@@ -17,7 +17,7 @@ Block DenseBlock(const Model& model, const Execution& execution) {
   block.name = "mlp";
   // Side by side with attention it reads the same tensors, which are kept once.
   if (!model.parallel_residual) block.activations.push_back({"norm_input", cut});
-  if (own_norm) block.activations.push_back({"up_input", cut});
+  if (own_norm) block.activations.push_back({"up_input", cut, execution.selective.norm_output});
   AddFeedForwardActivations(ff, &block.activations);
 
   if (own_norm) AddNorm("norm", model.norm, sizes.cut, model.hidden, execution, &block.before_gather);
@@ -26,6 +26,8 @@ Block DenseBlock(const Model& model, const Execution& execution) {
   AddAfterReduce(model, execution, bias, &block);
 
   AddBackwardHead(model, execution, bias, &block);
+  if (own_norm) AddNormAgain(model, execution, &block);
+  AddNonlinearityAgain(ff, &block.selective_recompute);
   AddFeedForwardBackward(ff, &block.backward_main);
   AddUpWeightGradient(ff, &block.backward_weight);
   if (own_norm) AddBackwardTail(model, execution, &block);

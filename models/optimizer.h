@@ -10,8 +10,9 @@
 
 namespace models {
 
-// The kernels of one update on one rank that holds `held` parameters and
-// updates `owned` of them (all, or its share under ZeRO-1). g is the width of a
+// The kernels of one update on one rank that holds the gradients of `held`
+// parameters (all, or its share under ZeRO-2 and 3) and updates `owned` of them
+// (all, or its share under ZeRO-1 to 3). g is the width of a
 // reduced gradient, w that of a weight, in bytes:
 //
 //   widen gradients    reads g, writes 4     only where g < 4

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "models/parameters.h"
+#include "scenarios/sharding.h"
 #include "scenarios/stage_plan.h"
 #include "sim/base/check.h"
 
@@ -49,10 +50,13 @@ struct Widths {
 
 Widths WidthsOf(const Scenario& scenario) {
   const Checkpoint& save = *scenario.checkpoint;
-  const std::int64_t weight = sim::ByteWidth(scenario.training.format);
-  const std::int64_t state = (save.master_weights && weight < 4 ? 4 : 0) + (save.moments ? 8 : 0);
-  const bool cut = scenario.training.optimizer_sharding == OptimizerSharding::kZero1;
-  return {.owned = cut ? state : 0, .shared = (save.weights ? weight : 0) + (cut ? 0 : state)};
+  const Sharing sharing = SharingOf(scenario);
+  const std::int64_t width = sim::ByteWidth(scenario.training.format);
+  const std::int64_t state = (save.master_weights && width < 4 ? 4 : 0) + (save.moments ? 8 : 0);
+  const std::int64_t weight = save.weights ? width : 0;
+  // Copies of a sharded model (HSDP) share their saves out among them.
+  const std::int64_t owned = (sharing.optimizer ? state : 0) + (sharing.weights ? weight : 0);
+  return {.owned = owned, .shared = weight + state - owned};
 }
 
 // What a rank writes of `numbers` parameters that its data group of `copies` ranks holds.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/flops.h"
+#include "scenarios/sharding.h"
 #include "sim/schedule/bubble.h"
 
 namespace scenarios {
@@ -35,7 +36,7 @@ double TensorBytes(const Scenario& scenario, const StagePlan& plan) {
   double sent = 0;
   for (const std::vector<Unit>& units : plan.chunks) {
     for (const Unit& unit : units) {
-      const bool again = scenario.training.recompute == Recompute::kFull && unit.kind == Unit::Kind::kLayer;
+      const bool again = unit.recompute == Recompute::kFull;
       for (const std::uint32_t block : unit.blocks) {
         sent += TensorBytes(plan.blocks[block], scenario.layout, again ? 2 : 1);
       }
@@ -43,6 +44,27 @@ double TensorBytes(const Scenario& scenario, const StagePlan& plan) {
   }
   sent *= static_cast<double>(scenario.batch.micro_batches);
   return sent + 2 * RingPart(Count(plan.sequence_gradient), scenario.layout.tensor);
+}
+
+// Scattered among those who share a copy, then reduced over the copies.
+double GradientBytes(const Scenario& scenario, const StagePlan& plan) {
+  const Sharing sharing = SharingOf(scenario);
+  const double whole = static_cast<double>(plan.held.total().total()) *
+                       static_cast<double>(sim::ByteWidth(scenario.training.gradient_format));
+  const double once = RingPart(whole, sharing.ranks) +
+                      2 * RingPart(whole / static_cast<double>(sharing.ranks), sharing.replicas);
+  return once * static_cast<double>(ReductionsOfStep(scenario));
+}
+
+double ParameterBytes(const Scenario& scenario, const StagePlan& plan) {
+  const Sharing sharing = SharingOf(scenario);
+  if (!sharing.optimizer) return 0;
+  sim::Bytes gathered;
+  for (std::uint32_t bucket = 0; bucket < plan.buckets.size(); ++bucket) {
+    const std::int64_t times = sharing.weights ? GathersOfStep(scenario, plan, bucket) : 1;
+    gathered += times * WeightsOf(scenario, plan.buckets[bucket]);
+  }
+  return RingPart(Count(gathered), sharing.ranks);
 }
 
 // A chunk sends activations unless it holds the last piece, and gradients
@@ -61,7 +83,6 @@ double PipelineBytes(const Scenario& scenario, const StagePlan& plan, std::int64
 ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& stages,
                         sim::Duration step_time) {
   const Training& training = scenario.training;
-  const bool zero1 = training.optimizer_sharding == OptimizerSharding::kZero1;
   ClosedForm form;
   const std::int64_t tokens = scenario.batch.global * scenario.batch.sequence_length;
   form.six_pd_flops = static_cast<double>(models::SixPD(scenario.model, tokens));
@@ -72,14 +93,8 @@ ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& 
   form.bubble_share = static_cast<double>(bubble.idle) / static_cast<double>(bubble.whole);
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     const StagePlan& plan = stages[stage];
-    const auto held = static_cast<double>(plan.held.total().total());
-    const double gradients = held * static_cast<double>(sim::ByteWidth(training.gradient_format));
-    const double parameters = held * static_cast<double>(sim::ByteWidth(training.format));
-    const std::int64_t n = scenario.layout.data;
-    form.gradient_bytes_per_rank =
-        std::max(form.gradient_bytes_per_rank, (zero1 ? 1 : 2) * RingPart(gradients, n));
-    if (zero1)
-      form.parameter_bytes_per_rank = std::max(form.parameter_bytes_per_rank, RingPart(parameters, n));
+    form.gradient_bytes_per_rank = std::max(form.gradient_bytes_per_rank, GradientBytes(scenario, plan));
+    form.parameter_bytes_per_rank = std::max(form.parameter_bytes_per_rank, ParameterBytes(scenario, plan));
     form.embedding_bytes_per_rank = std::max(form.embedding_bytes_per_rank, Count(plan.tied_gradient));
     form.tensor_bytes_per_rank = std::max(form.tensor_bytes_per_rank, TensorBytes(scenario, plan));
     form.pipeline_bytes_per_rank = std::max(form.pipeline_bytes_per_rank,

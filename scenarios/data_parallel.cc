@@ -1,46 +1,97 @@
 #include "scenarios/data_parallel.h"
 
 namespace scenarios {
+namespace {
 
 using sim::CollectiveKind;
+using sim::StreamKind;
 using sim::TaskClass;
+
+// The data ranks that share one copy with `rank`, and those that hold the same share of theirs.
+struct DataGroups {
+  std::vector<sim::Rank> shard, replicas;
+};
+
+DataGroups GroupsOf(const Layout& layout, const Sharing& sharing, sim::Rank rank) {
+  const std::vector<sim::Rank> data = layout.Group(rank, Dimension::kData);
+  const std::int64_t at = layout.Coordinate(rank, Dimension::kData);
+  DataGroups groups;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(data.size()); ++i) {
+    const sim::Rank other = data[static_cast<std::size_t>(i)];
+    if (i / sharing.ranks == at / sharing.ranks) groups.shard.push_back(other);
+    if (i % sharing.ranks == at % sharing.ranks) groups.replicas.push_back(other);
+  }
+  return groups;
+}
+
+}  // namespace
 
 DataParallel::DataParallel(const Job& job, const StagePlan& plan, RankTape* tape)
     : job_(job),
       plan_(plan),
       tape_(tape),
-      data_(Join(job, job.scenario.layout.Group(tape->rank(), Dimension::kData), tape->rank())),
-      parameters_ready_(plan.buckets.size(), sim::TaskId::None()) {}
+      sharing_(SharingOf(job.scenario)),
+      whole_(job.scenario, plan),
+      parameters_ready_(plan.buckets.size(), sim::TaskId::None()) {
+  const DataGroups groups = GroupsOf(job.scenario.layout, sharing_, tape->rank());
+  shard_ = Join(job, groups.shard, tape->rank());
+  replicas_ = Join(job, groups.replicas, tape->rank());
+}
 
-// ZeRO-1: each rank has updated its share and gathers the others', bucket by
+// ZeRO-1 and 2: each rank has updated its share and gathers the others', bucket by
 // bucket in the order the forward needs them (the reverse of the backward's).
 void DataParallel::StartStep() {
-  const Training& training = job_.scenario.training;
-  if (!zero1() || !training.overlap_parameter_gather) return;
+  if (!GathersOnceAStep() || !job_.scenario.training.overlap_parameter_gather) return;
   for (std::size_t i = plan_.buckets.size(); i-- > 0;) parameters_ready_[i] = GatherBucket(plan_.buckets[i]);
 }
 
 void DataParallel::BeforeForward(const Unit& unit) {
+  if (sharing_.weights) GatherUnits(whole_.BeforeForward(unit.bucket));
   sim::TaskId& parameters = parameters_ready_[unit.bucket];
   tape_->WaitFor(parameters);
   parameters = sim::TaskId::None();
 }
 
-void DataParallel::AfterLastBackward(const Unit& unit) {
-  if (job_.scenario.training.overlap_gradient_reduce && unit.closes_bucket) {
-    ReduceBucket(plan_.buckets[unit.bucket]);
-  }
+void DataParallel::AfterForward(const Unit& unit) {
+  if (sharing_.weights) whole_.AfterForward(unit.bucket);
+}
+
+void DataParallel::BeforeBackward(const Unit& unit) {
+  if (!sharing_.weights) return;
+  GatherUnits(whole_.BeforeBackward(unit.bucket));
+  tape_->WaitFor(parameters_ready_[unit.bucket]);
+  parameters_ready_[unit.bucket] = sim::TaskId::None();
+}
+
+// A gather starts when the unit before the one that runs next has ended, and with
+// it given its memory back.
+void DataParallel::GatherUnits(const std::vector<std::uint32_t>& buckets) {
+  for (const std::uint32_t bucket : buckets) parameters_ready_[bucket] = GatherBucket(plan_.buckets[bucket]);
+}
+
+void DataParallel::AfterBackward(const Unit& unit, bool last) {
+  if (sharing_.weights) whole_.AfterBackward(unit.bucket);
+  if (!last && sharding().no_sync) return;
+  const bool overlap = job_.scenario.training.overlap_gradient_reduce;
+  if (!unit.closes_bucket || (!overlap && sharding().no_sync)) return;
+  // Whole gradients of two buckets are in memory at the most.
+  if (sharing_.gradients) tape_->WaitFor(reducing_);
+  reducing_ = ReduceBucket(plan_.buckets[unit.bucket]);
+  const bool ends_micro_batch = unit.bucket + 1 == plan_.buckets.size();
+  if (!sharing_.gradients || !overlap || ends_micro_batch) tape_->WaitForAtEnd(reducing_);
+  // Frameworks end each backward by waiting for what it reduces.
+  if (!overlap || (!last && ends_micro_batch)) tape_->TakeEndWaits();
 }
 
 void DataParallel::BeforeOptimizer() {
-  if (!job_.scenario.training.overlap_gradient_reduce) {
-    for (const Bucket& bucket : plan_.buckets) ReduceBucket(bucket);
+  if (!job_.scenario.training.overlap_gradient_reduce && sharding().no_sync) {
+    for (const Bucket& bucket : plan_.buckets) tape_->WaitForAtEnd(ReduceBucket(bucket));
   }
   tape_->TakeEndWaits();
 }
 
 void DataParallel::AfterOptimizer() {
-  if (!zero1() || job_.scenario.training.overlap_parameter_gather) return;
+  if (!GathersOnceAStep() || job_.scenario.training.overlap_parameter_gather) return;
   for (std::size_t i = plan_.buckets.size(); i-- > 0;) tape_->WaitFor(GatherBucket(plan_.buckets[i]));
 }
 
@@ -49,23 +100,33 @@ sim::TaskId DataParallel::GatherBucket(const Bucket& bucket) {
   const std::int64_t width = sim::ByteWidth(job_.scenario.training.format);
   sim::TaskId last;
   for (std::int64_t part = 0; part < bucket.parts; ++part) {
-    last = Data(CollectiveKind::kAllGather, sim::Bytes(PartOf(bucket, part) * width), job_.names.parameters);
+    const Collective gather{CollectiveKind::kAllGather, sim::Bytes(PartOf(bucket, part) * width),
+                            TaskClass::kData};
+    last = Issue(job_, shard_, gather, StreamKind::kData, LabelOf(job_.names.parameters, -1), tape_);
   }
   return last;
 }
 
-void DataParallel::ReduceBucket(const Bucket& bucket) {
-  const std::int64_t width = sim::ByteWidth(job_.scenario.training.gradient_format);
-  const CollectiveKind kind = zero1() ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
+sim::TaskId DataParallel::ReduceBucket(const Bucket& bucket) {
   sim::TaskId last;
-  for (std::int64_t part = 0; part < bucket.parts; ++part) {
-    last = Data(kind, sim::Bytes(PartOf(bucket, part) * width), job_.names.bucket);
-  }
-  tape_->WaitForAtEnd(last);
+  for (std::int64_t part = 0; part < bucket.parts; ++part) last = ReducePart(PartOf(bucket, part));
+  return last;
 }
 
-sim::TaskId DataParallel::Data(CollectiveKind kind, sim::Bytes size, std::uint16_t name) {
-  return Issue(job_, data_, {kind, size, TaskClass::kData}, sim::StreamKind::kData, LabelOf(name, -1), tape_);
+// Scattered among those who share a copy; each share is then reduced over the
+// copies (HSDP), on a stream of its own beside the next scatter. Without sharding
+// the second is all there is.
+sim::TaskId DataParallel::ReducePart(std::int64_t numbers) {
+  const std::int64_t width = sim::ByteWidth(job_.scenario.training.gradient_format);
+  const std::int64_t share = (numbers + sharing_.ranks - 1) / sharing_.ranks;
+  const Collective scatter{CollectiveKind::kReduceScatter, sim::Bytes(numbers * width), TaskClass::kData};
+  const Collective reduce{CollectiveKind::kAllReduce, sim::Bytes(share * width), TaskClass::kData};
+  const sim::Label label = LabelOf(job_.names.bucket, -1);
+  const sim::TaskId scattered = Issue(job_, shard_, scatter, StreamKind::kData, label, tape_);
+  if (sharing_.replicas == 1) return scattered;
+  if (!scattered.valid()) return Issue(job_, replicas_, reduce, StreamKind::kData, label, tape_);
+  return job_.communicators->Issue(replicas_.group, replicas_.member, reduce,
+                                   tape_->stream(StreamKind::kReplica), label, scattered);
 }
 
 }  // namespace scenarios

@@ -1,5 +1,6 @@
 // DataParallel: what a rank sends and gets for data parallelism: buckets of
-// gradients reduced beside the backward, parameters gathered beside the forward.
+// gradients reduced beside the backward; parameters gathered beside the next
+// step's forward, or unit by unit beside the units that run before (ZERO_3).
 
 #ifndef SCENARIOS_DATA_PARALLEL_H_
 #define SCENARIOS_DATA_PARALLEL_H_
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "scenarios/job.h"
+#include "scenarios/sharding.h"
 
 namespace scenarios {
 
@@ -20,23 +22,30 @@ class DataParallel {
   void StartStep();
   // The next work needs the parameters of `unit`.
   void BeforeForward(const Unit& unit);
-  // The gradients of the unit's last micro-batch are complete.
-  void AfterLastBackward(const Unit& unit);
+  void AfterForward(const Unit& unit);
+  void BeforeBackward(const Unit& unit);
+  // The gradients of the unit are complete for one micro-batch, the `last` of the step or not.
+  void AfterBackward(const Unit& unit, bool last);
   // All gradients of the step are reduced, as far as the optimizer waits for them.
   void BeforeOptimizer();
   void AfterOptimizer();
 
  private:
-  bool zero1() const { return job_.scenario.training.optimizer_sharding == OptimizerSharding::kZero1; }
+  const Sharding& sharding() const { return job_.scenario.training.sharding; }
+  bool GathersOnceAStep() const { return sharing_.optimizer && !sharing_.weights; }
+  void GatherUnits(const std::vector<std::uint32_t>& buckets);
   sim::TaskId GatherBucket(const Bucket& bucket);
-  void ReduceBucket(const Bucket& bucket);
-  sim::TaskId Data(sim::CollectiveKind kind, sim::Bytes size, std::uint16_t name);
+  sim::TaskId ReduceBucket(const Bucket& bucket);
+  sim::TaskId ReducePart(std::int64_t numbers);
 
   const Job& job_;
   const StagePlan& plan_;
   RankTape* tape_;
-  Membership data_;
+  const Sharing sharing_;
+  Membership shard_, replicas_;  // the ranks that share a copy; those with the same share
+  WholeUnits whole_;
   std::vector<sim::TaskId> parameters_ready_;  // by bucket; none once waited for
+  sim::TaskId reducing_;                       // the last reduction of sharded gradients
 };
 
 }  // namespace scenarios

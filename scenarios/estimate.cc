@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scenarios/lowering.h"
+#include "scenarios/sharding.h"
 
 namespace scenarios {
 namespace {
@@ -45,12 +46,11 @@ class Counter {
 
   // One step.
   Estimate Count() {
-    const bool again = scenario_.training.recompute == Recompute::kFull;
     for (const std::vector<Unit>& units : plan_.chunks) {
       for (const Unit& unit : units) {
         for (const std::uint32_t block : unit.blocks) {
           Forward(plan_.blocks[block]);
-          if (again && unit.kind == Unit::Kind::kLayer) Forward(plan_.blocks[block]);
+          if (unit.recompute == Recompute::kFull) Forward(plan_.blocks[block]);
           Backward(plan_.blocks[block]);
         }
       }
@@ -59,7 +59,7 @@ class Counter {
     const auto micro_batches = static_cast<double>(scenario_.batch.micro_batches);
     tasks_ *= micro_batches;
     transfers_ *= micro_batches;
-    for (const Bucket& bucket : plan_.buckets) Data(bucket);
+    for (std::size_t b = 0; b < plan_.buckets.size(); ++b) Data(static_cast<std::uint32_t>(b));
     tasks_ += 6;  // norms, tied embedding, clip, optimizer, end
     const double bytes = chunks_ ? kBytesPerTaskOfChunks : kBytesPerTask;
     return {tasks_ + transfers_, tasks_ * bytes + transfers_ * kBytesPerTransfer};
@@ -103,17 +103,23 @@ class Counter {
     Tensor(block.gather_again, false);
   }
 
-  void Data(const Bucket& bucket) {
-    const bool sharded = scenario_.training.optimizer_sharding == OptimizerSharding::kZero1;
+  void Data(std::uint32_t at) {
+    const Bucket& bucket = plan_.buckets[at];
+    const Sharing sharing = SharingOf(scenario_);
     const auto parts = static_cast<double>(bucket.parts);
-    tasks_ += (sharded ? 2 : 1) * parts;
+    const auto reductions = parts * static_cast<double>(ReductionsOfStep(scenario_));
+    double gathers = sharing.optimizer ? parts : 0;
+    if (sharing.weights) gathers = static_cast<double>(GathersOfStep(scenario_, plan_, at));
+    tasks_ += gathers + reductions * (sharing.optimizer && sharing.replicas > 1 ? 2 : 1);
     const double before = transfers_;
-    const std::int64_t numbers = bucket.parameters / bucket.parts;
-    Ring(sim::Bytes(numbers * sim::ByteWidth(scenario_.training.gradient_format)), data_,
-         (sharded ? 1 : 2) * (data_.members - 1));
-    if (sharded)
-      Ring(sim::Bytes(numbers * sim::ByteWidth(scenario_.training.format)), data_, data_.members - 1);
-    transfers_ = before + (transfers_ - before) * parts;
+    const GroupSize shard{static_cast<double>(sharing.ranks), data_.channels};
+    const GroupSize replicas{static_cast<double>(sharing.replicas), data_.channels};
+    const sim::Bytes gradients(GradientsOf(scenario_, bucket).count() / bucket.parts);
+    Ring(gradients, shard, reductions * (shard.members - 1));
+    Ring(sim::Bytes(gradients.count() / sharing.ranks), replicas, reductions * 2 * (replicas.members - 1));
+    Ring(sim::Bytes(WeightsOf(scenario_, bucket).count() / bucket.parts), shard,
+         gathers * (shard.members - 1));
+    if (transfers_ > before) tasks_ += gathers + reductions;  // members enter and leave
   }
 
   const Scenario& scenario_;

@@ -216,6 +216,7 @@ models::Execution ExecutionOf(const Scenario& scenario) {
   execution.attention = scenario.training.attention;
   execution.vocabulary_divisor = scenario.training.vocabulary_divisor;
   execution.fused = true;
+  execution.selective = scenario.training.selective;
   execution.dropout = scenario.training.dropout;
   execution.gradient_fp32 = scenario.training.gradient_format == sim::NumberFormat::kFp32;
   return execution;

@@ -65,6 +65,8 @@ void ReadBatch(const orrery::config::Scenario& in, const Block& top, Scenario* s
 // REQUIRES: layout and batch were read
 void CheckModelFits(const Block& top, bool has_model, Scenario* scenario);
 void ReadPipeline(const orrery::config::Scenario& in, const Block& top, bool has_model, Scenario* scenario);
+// Who holds what among the data ranks, a part of the training. REQUIRES: layout was read
+void ReadSharding(const orrery::config::Training& in, const Block& training, Scenario* scenario);
 void ReadTraining(const orrery::config::Training& in, const Block& top, bool has_device, Scenario* scenario);
 // REQUIRES: training was read
 void ReadCheckpoint(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);

@@ -53,6 +53,44 @@ Recompute RecomputeOf(config::Recompute::Kind kind) {
   }
 }
 
+void ReadModules(const config::Training& in, const Block& block, Training* training) {
+  if (in.recompute_modules_size() == 0) return;
+  if (training->recompute != Recompute::kSelective) {
+    block.Error("recompute_modules", "needs recompute SELECTIVE");
+    return;
+  }
+  models::SelectiveModules& modules = training->selective;
+  modules.attention_core = false;
+  for (const int module : in.recompute_modules()) {
+    modules.attention_core |= module == config::RecomputeModule::CORE_ATTENTION;
+    modules.norm_output |= module == config::RecomputeModule::LAYERNORM;
+    modules.nonlinearity |= module == config::RecomputeModule::NONLINEARITY;
+  }
+}
+
+void ReadRecompute(const config::Training& in, const Block& block, Training* training) {
+  constexpr std::int64_t kMostLayers = 1000;
+  training->recompute = RecomputeOf(in.recompute());
+  ReadModules(in, block, training);
+  const bool first = in.recompute_method() == config::RecomputeMethod::BLOCK;
+  const std::int64_t layers =
+      block.Optional("recompute_layers", in.has_recompute_layers(), in.recompute_layers(), 1, kMostLayers, 1);
+  training->full_recompute = {first, std::max<std::int64_t>(layers, 1)};
+  if (training->recompute != Recompute::kFull) {
+    const char* needs = "needs recompute FULL; NONE and SELECTIVE treat all layers alike";
+    if (in.has_recompute_method()) block.Error("recompute_method", needs);
+    if (in.has_recompute_layers()) block.Error("recompute_layers", needs);
+    return;
+  }
+  if (first)
+    block.Missing("recompute_layers", "BLOCK recomputes so many layers of each piece; give a number");
+  if (!first && layers > 1 && training->optimizer_sharding == OptimizerSharding::kZero3) {
+    block.Error("recompute_layers", std::to_string(layers) +
+                                        " layers together are not simulated with ZERO_3, which would gather "
+                                        "each a third time; 1 is wanted");
+  }
+}
+
 // Source: Megatron-LM core 0.8, distributed_data_parallel.py: at least 40
 // million numbers, and a million for each data rank.
 sim::Bytes UsualBucket(const Training& training, std::int64_t data) {
@@ -106,20 +144,13 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
   Training& training = scenario->training;
   training.format = FormatOf(in.format(), sim::NumberFormat::kBf16);
   training.gradient_format = FormatOf(in.gradient_type(), sim::NumberFormat::kFp32);
-  const bool replicated = in.optimizer_sharding() == config::OptimizerSharding::NONE;
-  training.optimizer_sharding = replicated ? OptimizerSharding::kReplicated : OptimizerSharding::kZero1;
+  ReadSharding(in, block, scenario);
   training.overlap_gradient_reduce = !in.has_overlap_gradient_reduce() || in.overlap_gradient_reduce();
-  training.overlap_parameter_gather =
-      in.has_overlap_parameter_gather() ? in.overlap_parameter_gather() : !replicated;
-  if (replicated && training.overlap_parameter_gather) {
-    block.Error("overlap_parameter_gather",
-                "true needs optimizer_sharding ZERO_1; without it nothing is gathered");
-  }
   const double bucket_mb =
       block.Optional("bucket_mb", in.has_bucket_mb(), in.bucket_mb(), kLeastBucket, kMostBucket, 0.0);
   training.bucket = in.has_bucket_mb() ? sim::Bytes(std::llround(bucket_mb * kBytesPerMb))
                                        : UsualBucket(training, scenario->layout.data);
-  training.recompute = RecomputeOf(in.recompute());
+  ReadRecompute(in, block, &training);
   training.attention = AttentionOf(in.attention());
   training.dropout = in.dropout();
   training.vocabulary_divisor = block.Optional("vocabulary_divisor", in.has_vocabulary_divisor(),
@@ -175,7 +206,7 @@ void WarnUnwise(const Block& top, Scenario* scenario) {
         scenario);
     break;
   }
-  if (scenario->training.recompute == Recompute::kSelective &&
+  if (scenario->training.recompute == Recompute::kSelective && scenario->training.selective.attention_core &&
       scenario->training.attention != sim::AttentionKind::kUnfused) {
     top.Of("training")
         .Warn("recompute", "training.recompute",

@@ -115,6 +115,16 @@ void AddTiers(const Scenario& scenario, const StepProgram& steps, const sim::Tim
   }
 }
 
+// Layers that run again from their input, of the whole model.
+std::int64_t RecomputedLayers(const Scenario& scenario) {
+  const FullRecompute& full = scenario.training.full_recompute;
+  std::int64_t layers = 0;
+  for (const std::int64_t piece : scenario.pipeline.layers_of_piece) {
+    layers += full.first_layers_only ? std::min(piece, full.layers) : piece;
+  }
+  return layers;
+}
+
 // Rates that follow from the step time.
 void AddRates(const Scenario& scenario, Report* report) {
   const Batch& batch = scenario.batch;
@@ -126,8 +136,11 @@ void AddRates(const Scenario& scenario, Report* report) {
                                               models::AttentionCount::kCausal);
   sim::Wide executed = full;
   if (scenario.training.recompute == Recompute::kFull) {
-    executed += models::FullRecomputeFlops(scenario.model, batch.global, batch.sequence_length);
-  } else if (scenario.training.recompute == Recompute::kSelective) {
+    // Layers of other kinds than the rest count as much as they.
+    executed += models::FullRecomputeFlops(scenario.model, batch.global, batch.sequence_length) *
+                RecomputedLayers(scenario) / scenario.model.layers;
+  } else if (scenario.training.recompute == Recompute::kSelective &&
+             scenario.training.selective.attention_core) {
     executed += models::SelectiveRecomputeFlops(scenario.model, batch.global, batch.sequence_length);
   }
   report->peak_tflops = peak * 1e-12;

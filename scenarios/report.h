@@ -55,7 +55,7 @@ struct ClosedForm {
   double time_at_peak_s = 0;            // 6PD / (N * peak)
   double bubble_share = 0;              // (p-1) / (v*m + p-1) of the pipeline's own time
   double gradient_bytes_per_rank = 0;   // sent for data parallelism in a step
-  double parameter_bytes_per_rank = 0;  // sent to gather parameters (ZeRO-1)
+  double parameter_bytes_per_rank = 0;  // sent to gather parameters (ZeRO-1 to 3)
   double tensor_bytes_per_rank = 0;     // sent inside the tensor group
   double pipeline_bytes_per_rank = 0;   // sent to the next and previous stage
   double embedding_bytes_per_rank = 0;  // sent between first and last stage for a tied table

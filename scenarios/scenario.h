@@ -30,18 +30,37 @@ struct Batch {
 
 using models::Recompute;
 
-// Who holds optimizer state: every data rank all of it, or each its share
-// (ZeRO-1, Megatron-LM's distributed optimizer).
-enum class OptimizerSharding : std::uint8_t { kReplicated, kZero1 };
+// What each data rank holds its share of only, all that comes before included:
+// nothing; optimizer state (ZeRO-1, Megatron-LM's distributed optimizer);
+// gradients (ZeRO-2, FSDP's SHARD_GRAD_OP); weights (ZeRO-3, FSDP's FULL_SHARD).
+enum class OptimizerSharding : std::uint8_t { kReplicated, kZero1, kZero2, kZero3 };
+
+// How what is cut is shared and moved; see sharding.h.
+struct Sharding {
+  std::int64_t ranks = 0;             // that share one copy (HSDP); 0 = all data ranks
+  bool no_sync = true;                // gradients reduced in a step's last micro-batch only
+  bool reshard_after_forward = true;  // weights: given back between forward and backward
+  bool reshard_last_unit = false;     // even those that the backward begins with
+  std::int64_t prefetch = 1;          // units gathered ahead of the one that runs
+};
+
+// Which layers of each piece of the model kFull computes again.
+struct FullRecompute {
+  bool first_layers_only = false;  // Megatron-LM's "block": the first `layers`, each from its own input
+  std::int64_t layers = 1;         // else "uniform": all, in groups of so many from the group's input
+};
 
 struct Training {
   sim::NumberFormat format = sim::NumberFormat::kBf16;           // weights, activations
   sim::NumberFormat gradient_format = sim::NumberFormat::kFp32;  // as reduced over data ranks
   OptimizerSharding optimizer_sharding = OptimizerSharding::kZero1;
-  bool overlap_gradient_reduce = true;   // buckets reduced beside the last micro-batch's backward
-  bool overlap_parameter_gather = true;  // ZeRO-1: gathered beside the next step's forward
+  Sharding sharding;
+  bool overlap_gradient_reduce = true;   // buckets reduced beside the backward
+  bool overlap_parameter_gather = true;  // ZeRO-1 and 2: gathered beside the next step's forward
   sim::Bytes bucket;                     // gradient bytes per reduction; > 0
   Recompute recompute = Recompute::kNone;
+  FullRecompute full_recompute;        // kFull
+  models::SelectiveModules selective;  // kSelective
   sim::AttentionKind attention = sim::AttentionKind::kFlash2;
   bool dropout = false;
   std::int64_t vocabulary_divisor = 128;  // Megatron's make-vocab-size-divisible-by; times tensor

@@ -3,17 +3,17 @@
 #include <algorithm>
 
 #include "models/memory.h"
+#include "scenarios/sharding.h"
 
 namespace scenarios {
 namespace {
 
 // What one micro-batch leaves behind in one chunk.
 sim::Bytes KeptByChunk(const Scenario& scenario, const StagePlan& plan, std::size_t chunk) {
-  const bool full = scenario.training.recompute == Recompute::kFull;
   sim::Bytes kept;
   for (const Unit& unit : plan.chunks[chunk]) {
-    if (full && unit.kind == Unit::Kind::kLayer) {
-      kept += models::LayerInput(scenario.model, ExecutionOf(scenario));
+    if (unit.recompute == Recompute::kFull) {
+      if (unit.place_in_group == 0) kept += models::LayerInput(scenario.model, ExecutionOf(scenario));
       continue;
     }
     for (const std::uint32_t block : unit.blocks) kept += plan.blocks[block].activations;
@@ -21,20 +21,51 @@ sim::Bytes KeptByChunk(const Scenario& scenario, const StagePlan& plan, std::siz
   return kept;
 }
 
-// While a layer's backward runs, what was not kept exists once more.
+// While the backward of a layer, or of a group of layers, runs, what was not kept
+// exists once more.
 sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
-  const Recompute recompute = scenario.training.recompute;
-  if (recompute == Recompute::kNone) return {};
   const models::Execution execution = ExecutionOf(scenario);
-  sim::Bytes most;
+  sim::Bytes most, group;
   for (const std::vector<Unit>& units : plan.chunks) {
     for (const Unit& unit : units) {
-      if (unit.kind != Unit::Kind::kLayer) continue;
-      const sim::Bytes all =
-          models::LayerActivationBytes(scenario.model, execution, unit.layer, Recompute::kNone);
-      const sim::Bytes kept = models::LayerActivationBytes(scenario.model, execution, unit.layer, recompute);
-      most = std::max(most, all - kept);
+      if (unit.kind != Unit::Kind::kLayer || unit.recompute == Recompute::kNone) continue;
+      const bool inside = unit.recompute == Recompute::kFull && unit.place_in_group > 0;
+      if (!inside) group = {};
+      group += models::LayerActivationBytes(scenario.model, execution, unit.layer, Recompute::kNone);
+      if (!inside) {
+        group = group - models::LayerActivationBytes(scenario.model, execution, unit.layer, unit.recompute);
+      }
+      most = std::max(most, group);
     }
+  }
+  return most;
+}
+
+// The most units that are whole at a time, in a forward and the backward behind it.
+sim::Bytes GatheredAtOnce(const Scenario& scenario, const StagePlan& plan) {
+  WholeUnits whole(scenario, plan);
+  sim::Bytes most;
+  const auto buckets = static_cast<std::uint32_t>(plan.buckets.size());
+  for (std::uint32_t bucket = buckets; bucket-- > 0;) {
+    whole.BeforeForward(bucket);
+    most = std::max(most, whole.bytes());
+    whole.AfterForward(bucket);
+  }
+  for (std::uint32_t bucket = 0; bucket < buckets; ++bucket) {
+    whole.BeforeBackward(bucket);
+    most = std::max(most, whole.bytes());
+    whole.AfterBackward(bucket);
+  }
+  return most;
+}
+
+// Gradients of the bucket that fills, and of the one that is being scattered.
+sim::Bytes UnreducedAtOnce(const Scenario& scenario, const StagePlan& plan) {
+  sim::Bytes most, previous;
+  for (const Bucket& bucket : plan.buckets) {
+    const sim::Bytes gradients = GradientsOf(scenario, bucket);
+    most = std::max(most, previous + gradients);
+    if (scenario.training.overlap_gradient_reduce) previous = gradients;
   }
   return most;
 }
@@ -44,11 +75,9 @@ sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
 StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
                           std::span<const sim::PipelineStep> order) {
   const Training& training = scenario.training;
-  const std::int64_t owners =
-      training.optimizer_sharding == OptimizerSharding::kZero1 ? scenario.layout.data : 1;
   StageMemory memory;
-  for (const models::MemoryPart& part :
-       models::StaticMemory(plan.held.total().total(), training.format, training.gradient_format, owners)) {
+  for (const models::MemoryPart& part : models::StaticMemory(plan.held.total().total(), training.format,
+                                                             training.gradient_format, SharesOf(scenario))) {
     memory.parts.push_back({part.name, part.bytes});
   }
 
@@ -69,6 +98,10 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
   }
   memory.parts.push_back({"activations", peak});
   memory.parts.push_back({"recomputed", RecomputedAtOnce(scenario, plan)});
+  if (SharingOf(scenario).weights) memory.parts.push_back({"gathered", GatheredAtOnce(scenario, plan)});
+  if (SharesOf(scenario).gradients > 1) {
+    memory.parts.push_back({"unreduced", UnreducedAtOnce(scenario, plan)});
+  }
   for (const BytePart& part : memory.parts) memory.total += part.bytes;
   return memory;
 }

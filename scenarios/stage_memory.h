@@ -1,5 +1,8 @@
 // What one rank of a pipeline stage holds at its peak, by part.
 //
+// A share of the weights counts in their format beside its FP32 copy, as DeepSpeed
+// holds it; FSDP narrows the copy when it gathers, 2 B of a share less.
+//
 // Leaves out: CUDA context, workspaces, communication buffers, allocator slack.
 
 #ifndef SCENARIOS_STAGE_MEMORY_H_
@@ -18,7 +21,9 @@ namespace scenarios {
 
 struct StageMemory {
   // weights, gradients, master weights, moments, activations (at their peak over
-  // the schedule), recomputed (one layer's, while its backward runs).
+  // the schedule), recomputed (one layer's or group's, while its backward runs); where weights
+  // are cut, gathered: the units that are whole at once; where gradients are cut,
+  // unreduced: whole gradients before they are scattered.
   std::vector<BytePart> parts;
   sim::Bytes total;
   std::int64_t micro_batches_in_flight = 0;  // activations of one chunk each, at the most

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "models/memory.h"
 #include "models/optimizer.h"
 #include "models/transformer.h"
+#include "scenarios/sharding.h"
 
 namespace scenarios {
 namespace {
@@ -52,9 +54,8 @@ class Planner {
             .parameters = Held({.embedding = true}).embedding.total()};
   }
 
-  Unit Layer(std::int64_t layer) {
-    const models::LayerKind kind = models::KindOf(scenario_.model, layer);
-    const Recompute recompute = scenario_.training.recompute;
+  Unit Layer(std::int64_t layer, Recompute recompute) {
+    const auto kind = std::pair(models::KindOf(scenario_.model, layer), recompute);
     auto at = layers_.find(kind);
     if (at == layers_.end()) {
       Unit unit{.blocks = {Add(models::AttentionBlock(scenario_.model, execution_, layer), recompute),
@@ -64,6 +65,7 @@ class Planner {
     }
     Unit unit = at->second;
     unit.layer = layer;
+    unit.recompute = recompute;
     return unit;
   }
 
@@ -91,18 +93,35 @@ class Planner {
   const models::Execution execution_;
   const hardware::CostModel& cost_;
   StagePlan* plan_;
-  std::map<models::LayerKind, Unit> layers_;  // one of each kind
+  std::map<std::pair<models::LayerKind, Recompute>, Unit> layers_;  // one of each kind
 };
 
+// The layers of one piece, and what is computed again of them.
+// Source: Megatron-LM core 0.8, transformer_block.py, _checkpointed_forward.
+void AddLayers(const Training& training, LayerRange range, Planner* planner, std::vector<Unit>* units) {
+  const FullRecompute& full = training.full_recompute;
+  for (std::int64_t layer = range.first; layer < range.last; ++layer) {
+    const std::int64_t at = layer - range.first;
+    const bool spared = training.recompute == Recompute::kFull && full.first_layers_only && at >= full.layers;
+    Unit unit = planner->Layer(layer, spared ? Recompute::kNone : training.recompute);
+    const std::int64_t group = full.first_layers_only ? 1 : full.layers;
+    unit.place_in_group = at % group;
+    unit.ends_group = unit.place_in_group == group - 1 || layer == range.last - 1;
+    units->push_back(std::move(unit));
+  }
+}
+
 // Gradients become ready from the last chunk's last unit to the first chunk's
-// first; a bucket closes when it has reached the scenario's size.
+// first; a bucket closes when it has reached the scenario's size. Where weights are
+// cut, each unit is a bucket: what is gathered at once.
 void FillBuckets(const Scenario& scenario, StagePlan* plan) {
   const std::int64_t width = sim::ByteWidth(scenario.training.gradient_format);
+  const bool by_unit = SharingOf(scenario).weights;
   Unit* previous = nullptr;
   for (auto chunk = plan->chunks.rbegin(); chunk != plan->chunks.rend(); ++chunk) {
     for (auto unit = chunk->rbegin(); unit != chunk->rend(); ++unit) {
-      const bool full = !plan->buckets.empty() &&
-                        plan->buckets.back().parameters * width >= scenario.training.bucket.count();
+      const bool full = !plan->buckets.empty() && (by_unit || plan->buckets.back().parameters * width >=
+                                                                  scenario.training.bucket.count());
       if (plan->buckets.empty() || full) {
         if (previous != nullptr) previous->closes_bucket = true;
         plan->buckets.emplace_back();
@@ -113,6 +132,7 @@ void FillBuckets(const Scenario& scenario, StagePlan* plan) {
     }
   }
   if (previous != nullptr) previous->closes_bucket = true;
+  if (by_unit) return;
   for (Bucket& bucket : plan->buckets) {
     const std::int64_t most = std::max<std::int64_t>(1, bucket.parameters);
     bucket.parts =
@@ -148,7 +168,7 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
     std::vector<Unit>& units = plan.chunks.emplace_back();
     if (piece == 0) units.push_back(planner.Embedding());
     const LayerRange range = LayersOfPiece(scenario.pipeline, piece);
-    for (std::int64_t layer = range.first; layer < range.last; ++layer) units.push_back(planner.Layer(layer));
+    AddLayers(scenario.training, range, &planner, &units);
     if (piece == pieces - 1) units.push_back(planner.Head(stages == 1));
     layers = layers + planner.Held({.layers = range.last - range.first, .first_layer = range.first});
     ends.embedding = ends.embedding || piece == 0;
@@ -159,9 +179,9 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
 
   const Training& training = scenario.training;
   const std::int64_t parameters = plan.held.total().total();
-  const std::int64_t owners =
-      training.optimizer_sharding == OptimizerSharding::kZero1 ? scenario.layout.data : 1;
-  plan.optimizer = TimesOf(cost, models::OptimizerKernels(parameters, (parameters + owners - 1) / owners,
+  const models::Shares shares = SharesOf(scenario);
+  const auto share = [&](std::int64_t ranks) { return (parameters + ranks - 1) / ranks; };
+  plan.optimizer = TimesOf(cost, models::OptimizerKernels(share(shares.gradients), share(shares.optimizer),
                                                           training.format, training.gradient_format));
   plan.boundary = models::LayerInput(scenario.model, ExecutionOf(scenario));
   if (stages > 1 && scenario.model.tied_embedding && (ends.embedding || ends.head)) {

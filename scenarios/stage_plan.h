@@ -35,11 +35,16 @@ struct BlockPlan {
 struct Unit {
   enum class Kind : std::uint8_t { kEmbedding, kLayer, kHead };
   Kind kind = Kind::kLayer;
-  std::int64_t layer = -1;                 // of the whole model
-  std::vector<std::uint32_t> blocks = {};  // StagePlan::blocks, in forward order
-  std::int64_t parameters = 0;             // held by one rank
-  std::uint32_t bucket = 0;                // StagePlan::buckets
-  bool closes_bucket = false;              // its gradients are the bucket's last
+  std::int64_t layer = -1;                                 // of the whole model
+  std::vector<std::uint32_t> blocks = {};                  // StagePlan::blocks, in forward order
+  std::int64_t parameters = 0;                             // held by one rank
+  std::uint32_t bucket = 0;                                // StagePlan::buckets
+  bool closes_bucket = false;                              // its gradients are the bucket's last
+  models::Recompute recompute = models::Recompute::kNone;  // of a layer
+  // kFull: layers of one group run again together, from the first one's input, before
+  // the last one's backward.
+  std::int64_t place_in_group = 0;  // 0 = the first
+  bool ends_group = false;
 };
 
 // Gradients that become ready together, and in how many reductions they go: one

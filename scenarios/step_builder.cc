@@ -75,6 +75,7 @@ void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at) {
   for (const Unit& unit : plan_.chunks[at.chunk]) {
     data_.BeforeForward(unit);
     blocks_.Forward(unit, at.microbatch, TaskClass::kForward);
+    data_.AfterForward(unit);
   }
   transfers_.Send(step, at, /*forward=*/true);
 }
@@ -83,12 +84,14 @@ void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool 
   transfers_.Receive(step, at, /*forward=*/false);
   const std::vector<Unit>& units = plan_.chunks[at.chunk];
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
-    const bool full = job_.scenario.training.recompute == Recompute::kFull;
-    if (full && unit->kind == Unit::Kind::kLayer) {
-      blocks_.Forward(*unit, at.microbatch, TaskClass::kRecompute);
+    data_.BeforeBackward(*unit);
+    if (unit->recompute == Recompute::kFull && unit->ends_group) {
+      for (const Unit* again = &*unit - unit->place_in_group; again <= &*unit; ++again) {
+        blocks_.Forward(*again, at.microbatch, TaskClass::kRecompute);
+      }
     }
     blocks_.Backward(*unit, at.microbatch);
-    if (last_of_chunk) data_.AfterLastBackward(*unit);
+    data_.AfterBackward(*unit, last_of_chunk);
   }
   transfers_.Send(step, at, /*forward=*/false);
 }

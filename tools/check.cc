@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <vector>
 
 #include "hardware/device_cost_model.h"
 #include "scenarios/catalogue.h"
@@ -32,6 +33,7 @@ std::string Summary(const scenarios::Scenario& s) {
 // simulation would take.
 struct Foresight {
   sim::Bytes memory, capacity;
+  std::vector<scenarios::BytePart> parts;  // of the memory
   scenarios::ClosedForm form;
   scenarios::Estimate estimate;
   std::optional<sim::Bytes> save;  // null: nothing is saved
@@ -41,8 +43,10 @@ struct Foresight {
 
 Foresight ForeseeOf(const scenarios::Scenario& s) {
   const auto stages = scenarios::PlanStages(s, hardware::DeviceCostModel(s.device));
-  Foresight foresight{.memory = scenarios::LargestStageMemory(s, stages).total,
+  const scenarios::StageMemory largest = scenarios::LargestStageMemory(s, stages);
+  Foresight foresight{.memory = largest.total,
                       .capacity = s.device.usable_memory,
+                      .parts = largest.parts,
                       .form = scenarios::ClosedFormOf(s, stages),
                       .estimate = scenarios::EstimateOf(s, stages)};
   if (s.checkpoint) {
@@ -60,11 +64,20 @@ std::string SaveText(const Foresight& f) {
          " to write on an idle fabric\n";
 }
 
+std::string PartsText(const Foresight& f) {
+  std::string text;
+  for (const scenarios::BytePart& part : f.parts) {
+    if (part.bytes == sim::Bytes()) continue;
+    text += (text.empty() ? "    " : ", ") + part.name + ' ' + scenarios::BytesText(part.bytes);
+  }
+  return text + '\n';
+}
+
 std::string TextOf(const Foresight& f) {
   char bubble[32];
   std::snprintf(bubble, sizeof bubble, "%.1f", 100 * f.form.bubble_share);
   return "  memory " + scenarios::BytesText(f.memory) + " a device of " + scenarios::BytesText(f.capacity) +
-         (f.fits() ? ": fits\n" : ": does not fit\n") + "  6PD takes " +
+         (f.fits() ? ": fits\n" : ": does not fit\n") + PartsText(f) + "  6PD takes " +
          scenarios::SecondsText(f.form.time_at_peak_s) + " at peak; pipeline bubble " + bubble + " %\n" +
          SaveText(f) + "  simulating it is about " +
          scenarios::CountText(static_cast<std::int64_t>(std::min(f.estimate.tasks, 9e18))) + " tasks and " +

@@ -141,6 +141,15 @@ std::string StageTable(const Report& r) {
                    BytesText(activations).c_str(), static_cast<long long>(s.micro_batches_in_flight),
                    BytesText(s.memory_total).c_str(), s.fits ? "" : " !");
   }
+  sim::Bytes gathered, unreduced;
+  for (const StageReport& s : r.stages) {
+    gathered = std::max(gathered, PartOf(s, "gathered"));
+    unreduced = std::max(unreduced, PartOf(s, "unreduced"));
+  }
+  if (gathered + unreduced > sim::Bytes()) {
+    text += "  the total has " + BytesText(gathered) + " of gathered weights and " + BytesText(unreduced) +
+            " of gradients that wait to be scattered\n";
+  }
   if (!r.fits) text += "  ! does not fit into the device's memory\n";
   return text;
 }

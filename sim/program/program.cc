@@ -26,6 +26,8 @@ const char* ToText(StreamKind kind) {
       return "copy in";
     case StreamKind::kHost:
       return "host";
+    case StreamKind::kReplica:
+      return "replica";
   }
   return "?";
 }

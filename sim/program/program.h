@@ -39,6 +39,7 @@ enum class StreamKind : std::uint8_t {
   kCopyOut,
   kCopyIn,
   kHost,
+  kReplica,  // between copies of a sharded model
 };
 const char* ToText(StreamKind kind);  // "compute", "tensor", ...
 

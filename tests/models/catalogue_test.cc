@@ -81,6 +81,10 @@ std::map<std::string, Totals> CatalogueTotals() {
       // L (2 h^2 + 2 h 1,024 + 16 h + E 3 h 18,432 + 2 h) + 2 x 100,256 h + h, with E = 16 and 2
       {"moe_1_8t", {1'811'233'390'592, 289'204'355'072}},
       // L (2 h 48 x 256 + 2 h 256 + 3 h 4 h + h) + 256,000 h + h; the paper prints 540.35B
+      // 12 L h^2 + 13 L h + 50,368 h + 2,048 h + 2 h, the totals of llm-foundry's tables
+      {"mpt_13b", {12'853'954'560}},
+      {"mpt_30b", {29'975'214'080}},
+      {"mpt_7b", {6'658'859'008}},
       {"palm_540b", {540'356'474'880}},
       {"qwen2_5_72b", {72'706'203'648}},  // HB-002
       {"qwen2_5_7b", {7'615'616'512}},

@@ -30,13 +30,14 @@ TEST(ScenarioCatalogue, EveryEntryIsLegalAndCalledAsItsFile) {
 TEST(ScenarioCatalogue, HasWhatIsPromised) {
   std::vector<std::string> names;
   for (const proto::CatalogueFile& entry : Catalogue()) names.emplace_back(entry.name);
-  EXPECT_THAT(
-      names, ElementsAre("checkpoint_backlog", "gpt3_175b_64xa100", "llama3_405b_16384xh100",
-                         "llama_70b_64xh800_a", "llama_70b_64xh800_b", "llama_70b_64xh800_c",
-                         "llama_70b_64xh800_checkpoint", "llama_7b_256xh800", "mcore_gpt_16b_192xh100",
-                         "mcore_gpt_1_7b_48xh100", "mcore_gpt_7_1b_96xh100", "megatron_22b_8xa100_full",
-                         "megatron_22b_8xa100_sp_selective", "sc21_gpt_18b_256xa100", "sc21_gpt_1_7b_32xa100",
-                         "sc21_gpt_3_6b_64xa100", "sc21_gpt_7_5b_128xa100", "seed27_example"));
+  EXPECT_THAT(names, ElementsAre("checkpoint_backlog", "gpt3_175b_64xa100", "llama3_405b_16384xh100",
+                                 "llama_70b_64xh800_a", "llama_70b_64xh800_b", "llama_70b_64xh800_c",
+                                 "llama_70b_64xh800_checkpoint", "llama_7b_256xh800",
+                                 "mcore_gpt_16b_192xh100", "mcore_gpt_1_7b_48xh100", "mcore_gpt_7_1b_96xh100",
+                                 "megatron_22b_8xa100_full", "megatron_22b_8xa100_sp_selective",
+                                 "mpt_13b_16xh100", "mpt_13b_64xh100", "mpt_13b_8xa100", "mpt_30b_32xh100",
+                                 "mpt_7b_8xa100", "sc21_gpt_18b_256xa100", "sc21_gpt_1_7b_32xa100",
+                                 "sc21_gpt_3_6b_64xa100", "sc21_gpt_7_5b_128xa100", "seed27_example"));
 }
 
 // Textbook, 17.7.2: 1,024 sequences of 4,096 tokens are 4.19 million tokens a step.

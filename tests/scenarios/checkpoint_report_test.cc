@@ -123,7 +123,8 @@ TEST(CheckpointReport, ASaveThroughTheNicsCostsMoreThanItBlocks) {
                                                        {8, "checkpoint.storage.servers", "10"},
                                                        {9, "checkpoint.storage.write_gb_per_s", "40"},
                                                        {10, "checkpoint.storage.read_gb_per_s", "40"},
-                                                       {11, "checkpoint.storage.source.title", "a test"}});
+                                                       {11, "checkpoint.storage.source.title", "a test"},
+                                                       {12, "training.optimizer_sharding", "ZERO_1"}});
   EXPECT_GT(report.checkpoint->cost, report.checkpoint->blocked);
   EXPECT_GT(report.checkpoint->write_time, report.checkpoint->write_idle);
 }

@@ -10,6 +10,7 @@
 #include "scenarios/output/report_json.h"
 #include "scenarios/output/report_text.h"
 #include "scenarios/run.h"
+#include "scenarios/sharding.h"
 
 namespace scenarios {
 namespace {
@@ -29,7 +30,18 @@ std::vector<Scenario> ShortScenarios() {
         "sc21_gpt_3_6b_64xa100", "mcore_gpt_1_7b_48xh100"}) {
     list.push_back(Load(name));
   }
+  list.push_back(Load("llama_7b_256xh800", {{1, "training.optimizer_sharding", "ZERO_1"}}));
   list.push_back(Load("llama_70b_64xh800_a", {{1, "batch.global", "16"}}));
+  list.push_back(Load("llama_70b_64xh800_a", {{1, "batch.global", "16"},
+                                              {2, "training.recompute", "FULL"},
+                                              {3, "training.recompute_method", "BLOCK"},
+                                              {4, "training.recompute_layers", "3"}}));
+  // Hybrid sharding of experts and of a tied table, over copies and tensor ranks.
+  list.push_back(Load("llama_7b_256xh800", {{1, "model", "mixtral_8x7b"},
+                                            {2, "layout.tensor", "4"},
+                                            {3, "batch.global", "512"},
+                                            {4, "training.sharding.ranks", "16"}}));
+  list.push_back(Load("mpt_7b_8xa100", {{1, "training.sharding.no_sync", "true"}}));
   list.push_back(Load("llama_70b_64xh800_b", {{1, "batch.global", "20"}}));
   // Layers of other kinds: experts, narrow vectors, halves side by side.
   list.push_back(Load("llama_70b_64xh800_b",
@@ -108,8 +120,9 @@ TEST(Report, ClosedFormBytesAreThoseThatTheProgramSends) {
     const RunResult run = scenarios::Run(scenario).value();
     const ClosedForm& form = run.report.closed_form;
     const auto steps = static_cast<double>(scenario.steps);
-    // Parameters are gathered beside the next step's forward: once less than steps.
-    const double data = form.gradient_bytes_per_rank * steps + form.parameter_bytes_per_rank * (steps - 1);
+    // ZeRO-1 gathers parameters beside the next step's forward: once less than steps.
+    const double gathers = SharingOf(scenario).weights ? steps : steps - 1;
+    const double data = form.gradient_bytes_per_rank * steps + form.parameter_bytes_per_rank * gathers;
     double most_data = 0, most_tensor = 0, most_pipeline = 0;
     for (auto& by_class : SentByRank(run.steps.program)) {
       most_data = std::max(most_data, by_class[sim::TaskClass::kData]);

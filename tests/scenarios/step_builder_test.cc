@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "sim/analysis/step.h"
 #include "sim/program/executor.h"
@@ -84,10 +86,39 @@ TEST(StepBuilder, ActivationsInFlightMatchTheSchedulesCounts) {
   }
 }
 
+// HB-061: forward 1, backward 2: (1 + 1 + 2)/(1 + 2), the most that was measured.
+TEST(StepBuilder, FullRecomputationCostsAThirdAtTheMost) {
+  const auto time = [](Recompute recompute) {
+    Scenario scenario = SyntheticScenario(1, 6, 1, "1f1b");
+    scenario.training.recompute = recompute;
+    const StepProgram steps = BuildSteps(scenario, LayerCost(1_ns, 2_ns)).value();
+    return sim::FindSteps(steps.program, sim::Simulate(steps.program).value()).step_time();
+  };
+  EXPECT_EQ(3 * time(Recompute::kFull), 4 * time(Recompute::kNone));
+}
+
 TEST(StepBuilder, FullRecomputationRunsEachForwardTwice) {
   Scenario scenario = SyntheticScenario(4, 6, 1, "1f1b");
   scenario.training.recompute = Recompute::kFull;
   EXPECT_EQ(StepTime(scenario), (6 + 4 - 1) * (2 * kForward + kBackward));
+}
+
+// Megatron-LM's block method: the first n layers of each piece; uniform: all, however grouped.
+TEST(StepBuilder, RecomputationOfSomeLayersRunsTheirForwardsOnceMore) {
+  for (const std::int64_t layers : {1, 2, 3, 4}) {
+    for (const auto& [stages, chunks, schedule] :
+         {std::tuple(1, 1, "1f1b"), std::tuple(2, 1, "gpipe"), std::tuple(2, 2, "interleaved")}) {
+      SCOPED_TRACE(testing::Message() << layers << schedule);
+      const std::int64_t micro_batches = 4, pieces_of_work = chunks * micro_batches + stages - 1;
+      Scenario scenario = SyntheticScenario(stages, micro_batches, chunks, schedule, 3);
+      scenario.training.recompute = Recompute::kFull;
+      scenario.training.full_recompute = {.first_layers_only = true, .layers = layers};
+      const std::int64_t again = std::min<std::int64_t>(layers, 3);
+      EXPECT_EQ(StepTime(scenario), pieces_of_work * (3 * (kForward + kBackward) + again * kForward));
+      scenario.training.full_recompute = {.first_layers_only = false, .layers = layers};
+      EXPECT_EQ(StepTime(scenario), pieces_of_work * 3 * (2 * kForward + kBackward));
+    }
+  }
 }
 
 // Stage 1 has three layers, the others one. It works 20 x 3 (f + b) a step and

@@ -44,15 +44,25 @@ std::string TableLine(const Row& row) {
   return line;
 }
 
-TEST(Validation, PublishedStepTimesAreMetWithin25PerCentAnd12OnAverage) {
-  const std::vector<Row> rows = PublishedRows();
-  ASSERT_EQ(rows.size(), 10u);
+// No row is further off than `most`, nor all on average than `mean`.
+void ExpectWithin(const std::vector<Row>& rows, double most, double mean) {
   double sum = 0;
   for (const Row& row : rows) {
-    EXPECT_LT(std::abs(row.error()), 0.25) << TableLine(row);
+    EXPECT_LT(std::abs(row.error()), most) << TableLine(row);
     sum += std::abs(row.error());
   }
-  EXPECT_LT(sum / static_cast<double>(rows.size()), 0.12);
+  EXPECT_LT(sum / static_cast<double>(rows.size()), mean);
+}
+
+TEST(Validation, PublishedStepTimesOfMegatronAreMetWithin25PerCentAnd12OnAverage) {
+  std::vector<Row> megatron, fsdp;
+  for (const Row& row : PublishedRows()) (row.name.starts_with("mpt_") ? fsdp : megatron).push_back(row);
+  ASSERT_EQ(megatron.size(), 10u);
+  ExpectWithin(megatron, 0.25, 0.12);
+  // llm-foundry's, by FSDP: nothing was changed after they were first seen. The bounds
+  // say how far off they are, not how far off they may be.
+  ASSERT_EQ(fsdp.size(), 5u);
+  ExpectWithin(fsdp, 0.37, 0.25);
 }
 
 // Results move when the models do; then the table moves in the same change.

@@ -119,6 +119,8 @@ TEST(Check, TakesTheDefaultScenario) {
   EXPECT_THAT(
       result.out,
       HasSubstr("llama_7b_256xh800: legal: llama_7b on 256 x h800_sxm, tensor 1 x pipeline 1 x data 256"));
+  // Two layers of 202,383,360 parameters, gathered in BF16; their gradients, as wide.
+  EXPECT_THAT(result.out, HasSubstr(", gathered 772.0 MiB, unreduced 772.0 MiB\n"));
 }
 
 // HB-214: exit code 2 and the nearest name. stdout is the result only.

@@ -1,0 +1,110 @@
+// Who holds what among the data ranks, and how it moves.
+
+#include <algorithm>
+#include <string>
+
+#include "proto/scenario.pb.h"
+#include "scenarios/layout_rules.h"
+#include "scenarios/loader_parts.h"
+
+namespace scenarios {
+namespace {
+
+namespace config = orrery::config;
+
+OptimizerSharding KindOf(config::OptimizerSharding::Kind kind) {
+  switch (kind) {
+    case config::OptimizerSharding::NONE:
+      return OptimizerSharding::kReplicated;
+    case config::OptimizerSharding::ZERO_2:
+      return OptimizerSharding::kZero2;
+    case config::OptimizerSharding::ZERO_3:
+      return OptimizerSharding::kZero3;
+    default:
+      return OptimizerSharding::kZero1;
+  }
+}
+
+// What only makes sense where weights are cut.
+void RefuseForWhole(const config::Sharding& in, const Block& block) {
+  const auto refuse = [&](bool given, const char* name) {
+    if (given) block.Error(name, "needs optimizer_sharding ZERO_3; otherwise weights are whole all the time");
+  };
+  refuse(in.has_reshard_after_forward(), "reshard_after_forward");
+  refuse(in.has_reshard_last_unit(), "reshard_last_unit");
+  refuse(in.has_prefetch(), "prefetch");
+  refuse(in.has_rate_limit(), "rate_limit");
+}
+
+void ReadUnits(const config::Sharding& in, const Block& block, Sharding* sharding) {
+  constexpr std::int64_t kMostUnits = 1000;
+  sharding->reshard_after_forward = !in.has_reshard_after_forward() || in.reshard_after_forward();
+  sharding->reshard_last_unit = in.reshard_last_unit();
+  if (sharding->reshard_last_unit && !sharding->reshard_after_forward) {
+    block.Error("reshard_last_unit", "true needs reshard_after_forward true");
+  }
+  const std::int64_t ahead = block.Optional("prefetch", in.has_prefetch(), in.prefetch(), 0, kMostUnits, 1);
+  const std::int64_t limit =
+      block.Optional("rate_limit", in.has_rate_limit(), in.rate_limit(), 1, kMostUnits, kMostUnits + 1);
+  sharding->prefetch = std::min(ahead, std::max<std::int64_t>(limit, 1) - 1);
+}
+
+// Frameworks refuse a pipeline whose gradients are reduced micro-batch by micro-batch.
+// Source: DeepSpeed 0.15, runtime/pipe/engine.py: ZeRO-2 and ZeRO-3 do not go with pipelines.
+void RefusePipeline(const Block& training, const Block& block, const Scenario& scenario) {
+  const std::int64_t stages = scenario.layout.pipeline;
+  if (stages <= 1) return;
+  if (scenario.training.optimizer_sharding >= OptimizerSharding::kZero2) {
+    training.Error("optimizer_sharding",
+                   "ZERO_2 and ZERO_3 do not go with the " + std::to_string(stages) +
+                       " pipeline stages of layout.pipeline: gradients or weights would move for every "
+                       "micro-batch; ZERO_1, or layout.pipeline 1");
+  } else if (!scenario.training.sharding.no_sync) {
+    block.Error("no_sync", "false needs layout.pipeline 1, not " + std::to_string(stages) +
+                               ": a pipeline reduces gradients after its last micro-batch");
+  }
+}
+
+}  // namespace
+
+void ReadSharding(const config::Training& in, const Block& training, Scenario* scenario) {
+  const Block block = training.Of("sharding");
+  const config::Sharding& cut = in.sharding();
+  const OptimizerSharding kind = KindOf(in.optimizer_sharding());
+  const std::int64_t data = scenario->layout.data;
+  scenario->training.optimizer_sharding = kind;
+  Sharding& sharding = scenario->training.sharding;
+  sharding.no_sync = cut.has_no_sync() ? cut.no_sync() : kind < OptimizerSharding::kZero2;
+  sharding.ranks = block.Optional("ranks", cut.has_ranks(), cut.ranks(), 1, 1'048'576, 0);
+  if (sharding.ranks > 0 && data > 0) {
+    if (const auto error = RefuseDivision(sharding.ranks, data, "data ranks")) {
+      block.Error("ranks", error->message);
+    }
+  }
+  if (sharding.ranks > 0 && kind == OptimizerSharding::kReplicated) {
+    block.Error("ranks", "needs optimizer_sharding ZERO_1, ZERO_2 or ZERO_3; NONE cuts nothing");
+  }
+  if (kind == OptimizerSharding::kZero3) {
+    ReadUnits(cut, block, &sharding);
+    if (in.has_bucket_mb()) {
+      training.Error("bucket_mb", "has no meaning with ZERO_3, which moves unit by unit; leave it out");
+    }
+  } else {
+    RefuseForWhole(cut, block);
+  }
+  RefusePipeline(training, block, *scenario);
+
+  const bool once_a_step = kind == OptimizerSharding::kZero1 || kind == OptimizerSharding::kZero2;
+  scenario->training.overlap_parameter_gather =
+      in.has_overlap_parameter_gather() ? in.overlap_parameter_gather() : once_a_step;
+  if (kind == OptimizerSharding::kReplicated && scenario->training.overlap_parameter_gather) {
+    training.Error("overlap_parameter_gather",
+                   "true needs optimizer_sharding ZERO_1; without it nothing is gathered");
+  }
+  if (kind == OptimizerSharding::kZero3 && in.has_overlap_parameter_gather()) {
+    training.Error("overlap_parameter_gather",
+                   "is for ZERO_1 and ZERO_2; ZERO_3 gathers sharding.prefetch units ahead");
+  }
+}
+
+}  // namespace scenarios
