@@ -10,6 +10,10 @@ DataParallel::DataParallel(const Job& job, const StagePlan& plan, RankTape* tape
       plan_(plan),
       tape_(tape),
       data_(Join(job, job.scenario.layout.Group(tape->rank(), Dimension::kData), tape->rank())),
+      expert_data_(plan.spread == 0 ? data_
+                                    : Join(job,
+                                           job.scenario.layout.Group(tape->rank(), ExpertDimension::kExpertData),
+                                           tape->rank())),
       parameters_ready_(plan.buckets.size(), sim::TaskId::None()) {}
 
 // ZeRO-1: each rank has updated its share and gathers the others', bucket by
@@ -21,15 +25,18 @@ void DataParallel::StartStep() {
 }
 
 void DataParallel::BeforeForward(const Unit& unit) {
-  sim::TaskId& parameters = parameters_ready_[unit.bucket];
-  tape_->WaitFor(parameters);
-  parameters = sim::TaskId::None();
+  const auto wait_for = [&](std::uint32_t bucket) {
+    tape_->WaitFor(parameters_ready_[bucket]);
+    parameters_ready_[bucket] = sim::TaskId::None();
+  };
+  wait_for(unit.bucket);
+  if (unit.spread > 0) wait_for(unit.expert_bucket);
 }
 
 void DataParallel::AfterLastBackward(const Unit& unit) {
-  if (job_.scenario.training.overlap_gradient_reduce && unit.closes_bucket) {
-    ReduceBucket(plan_.buckets[unit.bucket]);
-  }
+  if (!job_.scenario.training.overlap_gradient_reduce) return;
+  if (unit.closes_expert_bucket) ReduceBucket(plan_.buckets[unit.expert_bucket]);
+  if (unit.closes_bucket) ReduceBucket(plan_.buckets[unit.bucket]);
 }
 
 void DataParallel::BeforeOptimizer() {
@@ -49,7 +56,7 @@ sim::TaskId DataParallel::GatherBucket(const Bucket& bucket) {
   const std::int64_t width = sim::ByteWidth(job_.scenario.training.format);
   sim::TaskId last;
   for (std::int64_t part = 0; part < bucket.parts; ++part) {
-    last = Data(CollectiveKind::kAllGather, sim::Bytes(PartOf(bucket, part) * width), job_.names.parameters);
+    last = Data(bucket, CollectiveKind::kAllGather, sim::Bytes(PartOf(bucket, part) * width), job_.names.parameters);
   }
   return last;
 }
@@ -59,13 +66,14 @@ void DataParallel::ReduceBucket(const Bucket& bucket) {
   const CollectiveKind kind = zero1() ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
   sim::TaskId last;
   for (std::int64_t part = 0; part < bucket.parts; ++part) {
-    last = Data(kind, sim::Bytes(PartOf(bucket, part) * width), job_.names.bucket);
+    last = Data(bucket, kind, sim::Bytes(PartOf(bucket, part) * width), job_.names.bucket);
   }
   tape_->WaitForAtEnd(last);
 }
 
-sim::TaskId DataParallel::Data(CollectiveKind kind, sim::Bytes size, std::uint16_t name) {
-  return Issue(job_, data_, {kind, size, TaskClass::kData}, sim::StreamKind::kData, LabelOf(name, -1), tape_);
+sim::TaskId DataParallel::Data(const Bucket& bucket, CollectiveKind kind, sim::Bytes size,
+                               std::uint16_t name) {
+  return Issue(job_, bucket.experts ? expert_data_ : data_, {kind, size, TaskClass::kData}, sim::StreamKind::kData, LabelOf(name, -1), tape_);
 }
 
 }  // namespace scenarios

@@ -30,12 +30,12 @@ class DataParallel {
   bool zero1() const { return job_.scenario.training.optimizer_sharding == OptimizerSharding::kZero1; }
   sim::TaskId GatherBucket(const Bucket& bucket);
   void ReduceBucket(const Bucket& bucket);
-  sim::TaskId Data(sim::CollectiveKind kind, sim::Bytes size, std::uint16_t name);
+  sim::TaskId Data(const Bucket& bucket, sim::CollectiveKind kind, sim::Bytes size, std::uint16_t name);
 
   const Job& job_;
   const StagePlan& plan_;
   RankTape* tape_;
-  Membership data_;
+  Membership data_, expert_data_;
   std::vector<sim::TaskId> parameters_ready_;  // by bucket; none once waited for
 };
 

@@ -29,9 +29,11 @@ struct Names {
         norms(b->Name("norm gradients")),
         clip(b->Name("gradient norm")),
         optimizer(b->Name("optimizer")),
-        step(b->Name("step")) {}
+        step(b->Name("step")),
+        dispatch(b->Name("dispatch")),
+        combine(b->Name("combine")) {}
   std::uint16_t gather, reduce, loss, send, send_gradient, bucket, parameters, tied, norms, clip, optimizer,
-      step;
+      step, dispatch, combine;
 };
 
 // Everything that the ranks of a job share while their tasks are written.

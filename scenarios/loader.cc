@@ -125,6 +125,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   ReadPipeline(in, top, parts.model.has_value(), &scenario);
   ReadTraining(in.training(), top, parts.device.has_value(), &scenario);
   ReadRun(in, top, &scenario);
+  if (diagnostics->errors().size() == before) ReadExperts(in, top, &scenario);
   if (parts.device && parts.topology && scenario.devices > 0) {
     auto fabric = topologies::BuildFabric(*parts.topology, scenario.device.node, scenario.devices);
     if (fabric.ok()) {
@@ -133,6 +134,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
       top.Error("devices", fabric.error().message);
     }
   }
+  if (diagnostics->errors().size() == before) CheckDispatch(top, scenario);
   if (diagnostics->errors().size() != before) return std::nullopt;
   if (models::LargestKernelFlops(scenario.model, ExecutionOf(scenario)) > INT64_MAX) {
     top.Of("batch").Error("micro",
@@ -194,6 +196,29 @@ std::optional<Scenario> LoadScenario(const std::string& name_or_path,
   return LoadFile(name_or_path, name_or_path, FolderOf(name_or_path), overrides, diagnostics);
 }
 
+namespace {
+
+// NVLink domains that the first expert group lies on.
+std::int64_t NodesOfExpertGroup(const Scenario& scenario) {
+  if (scenario.layout.expert == 1) return 1;
+  std::vector<std::uint32_t> domains;
+  for (const sim::Rank rank : scenario.layout.Group(sim::Rank(0), ExpertDimension::kExpert)) {
+    domains.push_back(scenario.fabric.domain[rank.pos()]);
+  }
+  std::sort(domains.begin(), domains.end());
+  return std::unique(domains.begin(), domains.end()) - domains.begin();
+}
+
+}  // namespace
+
+double RoutedExperts::Imbalance() const {
+  if (loads.empty()) return 1;
+  sim::Wide sum = 0;
+  for (const std::int64_t load : loads) sum += load;
+  const auto most = static_cast<double>(*std::max_element(loads.begin(), loads.end()));
+  return most * static_cast<double>(loads.size()) / static_cast<double>(sum);
+}
+
 models::Execution ExecutionOf(const Scenario& scenario) {
   models::Execution execution;
   execution.tensor = scenario.layout.tensor;
@@ -205,6 +230,16 @@ models::Execution ExecutionOf(const Scenario& scenario) {
   execution.vocabulary_divisor = scenario.training.vocabulary_divisor;
   execution.fused = true;
   execution.dropout = scenario.training.dropout;
+  const RoutedExperts& experts = scenario.experts;
+  execution.experts = {.expert = scenario.layout.expert,
+                       .expert_tensor = scenario.layout.expert_tensor,
+                       .dispatcher = experts.dispatcher,
+                       .fp8_dispatch = experts.fp8_dispatch,
+                       .capacity_factor = experts.capacity_factor,
+                       .overlap_shared = experts.overlap_shared,
+                       .nodes = NodesOfExpertGroup(scenario),
+                       .node_limit = experts.node_limit,
+                       .loads = experts.loads};
   execution.gradient_fp32 = scenario.training.gradient_format == sim::NumberFormat::kFp32;
   return execution;
 }

@@ -44,13 +44,16 @@ sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
 StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
                           std::span<const sim::PipelineStep> order) {
   const Training& training = scenario.training;
-  const std::int64_t owners =
-      training.optimizer_sharding == OptimizerSharding::kZero1 ? scenario.layout.data : 1;
+  const bool zero1 = training.optimizer_sharding == OptimizerSharding::kZero1;
   StageMemory memory;
-  for (const models::MemoryPart& part :
-       models::StaticMemory(plan.held.total().total(), training.format, training.gradient_format, owners)) {
-    memory.parts.push_back({part.name, part.bytes});
-  }
+  const auto add = [&](const std::string& prefix, std::int64_t parameters, std::int64_t owners) {
+    for (const models::MemoryPart& part : models::StaticMemory(
+             parameters, training.format, training.gradient_format, zero1 ? owners : 1)) {
+      memory.parts.push_back({prefix + part.name, part.bytes});
+    }
+  };
+  add("", plan.held.total().total() - plan.spread, scenario.layout.data);
+  if (plan.spread > 0) add("expert_", plan.spread, scenario.layout.expert_data());
 
   std::vector<sim::Bytes> kept;
   for (std::size_t chunk = 0; chunk < plan.chunks.size(); ++chunk)

@@ -17,7 +17,8 @@
 namespace scenarios {
 
 struct StageMemory {
-  // weights, gradients, master weights, moments, activations (at their peak over
+  // weights, gradients, master_weights, moments; the same of routed experts with a
+  // layout of their own as expert_weights, ...; activations (at their peak over
   // the schedule), recomputed (one layer's, while its backward runs).
   std::vector<BytePart> parts;
   sim::Bytes total;
