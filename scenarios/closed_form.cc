@@ -45,6 +45,30 @@ double TensorBytes(const Scenario& scenario, const StagePlan& plan) {
   return sent + 2 * RingPart(Count(plan.sequence_gradient), scenario.layout.tensor);
 }
 
+// What one rank of a group of n sends in a move, its own part staying.
+double MoveBytes(const models::ExpertMove& move, const Layout& layout) {
+  if (move.kind == sim::CollectiveKind::kAllToAllByNode) return Count(move.size);
+  const std::int64_t members[] = {layout.expert, layout.expert_tensor, layout.expert * layout.expert_tensor};
+  return RingPart(Count(move.size), members[static_cast<std::size_t>(move.group)]);
+}
+
+double ExpertBytes(const Scenario& scenario, const StagePlan& plan) {
+  double sent = 0;
+  for (const std::vector<Unit>& units : plan.chunks) {
+    for (const Unit& unit : units) {
+      const double times = scenario.training.recompute == Recompute::kFull ? 3 : 2;
+      for (const std::uint32_t index : unit.blocks) {
+        const BlockPlan& block = plan.blocks[index];
+        if (block.experts.empty()) continue;
+        for (const auto* moves : {&block.experts[0].outward, &block.experts[0].homeward}) {
+          for (const models::ExpertMove& move : *moves) sent += times * MoveBytes(move, scenario.layout);
+        }
+      }
+    }
+  }
+  return sent * static_cast<double>(scenario.batch.micro_batches);
+}
+
 // A chunk sends activations unless it holds the last piece, and gradients
 // unless it holds the first.
 double PipelineBytes(const Scenario& scenario, const StagePlan& plan, std::int64_t stage) {
@@ -72,14 +96,14 @@ ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& 
   form.bubble_share = static_cast<double>(bubble.idle) / static_cast<double>(bubble.whole);
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     const StagePlan& plan = stages[stage];
-    const auto held = static_cast<double>(plan.held.total().total());
-    const double gradients = held * static_cast<double>(sim::ByteWidth(training.gradient_format));
-    const double parameters = held * static_cast<double>(sim::ByteWidth(training.format));
-    const std::int64_t n = scenario.layout.data;
-    form.gradient_bytes_per_rank =
-        std::max(form.gradient_bytes_per_rank, (zero1 ? 1 : 2) * RingPart(gradients, n));
-    if (zero1)
-      form.parameter_bytes_per_rank = std::max(form.parameter_bytes_per_rank, RingPart(parameters, n));
+    const std::int64_t spread = plan.spread, common = plan.held.total().total() - spread;
+    const double sent = RingPart(static_cast<double>(common), scenario.layout.data) +
+                        RingPart(static_cast<double>(spread), spread > 0 ? scenario.layout.expert_data() : 1);
+    const double gradients = sent * static_cast<double>(sim::ByteWidth(training.gradient_format));
+    const double parameters = sent * static_cast<double>(sim::ByteWidth(training.format));
+    form.gradient_bytes_per_rank = std::max(form.gradient_bytes_per_rank, (zero1 ? 1 : 2) * gradients);
+    if (zero1) form.parameter_bytes_per_rank = std::max(form.parameter_bytes_per_rank, parameters);
+    form.expert_bytes_per_rank = std::max(form.expert_bytes_per_rank, ExpertBytes(scenario, plan));
     form.embedding_bytes_per_rank = std::max(form.embedding_bytes_per_rank, Count(plan.tied_gradient));
     form.tensor_bytes_per_rank = std::max(form.tensor_bytes_per_rank, TensorBytes(scenario, plan));
     form.pipeline_bytes_per_rank = std::max(form.pipeline_bytes_per_rank,

@@ -144,7 +144,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   // Activations of a stage must be countable: 40 bytes and more for each of these.
   constexpr sim::Wide kMostNumbers = 20'000'000'000'000'000;
   const models::Model& model = scenario.model;
-  const sim::Wide numbers = models::WidestTensor(model) * scenario.batch.micro *
+  const sim::Wide numbers = models::WidestTensor(model, ExecutionOf(scenario)) * scenario.batch.micro *
                             scenario.batch.sequence_length * (model.layers + 1) *
                             scenario.pipeline.schedule->in_flight(scenario.pipeline.shape, 0);
   if (numbers > kMostNumbers) {

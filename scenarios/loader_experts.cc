@@ -5,6 +5,7 @@
 
 #include "hardware/math.h"
 #include "proto/scenario.pb.h"
+#include "scenarios/groups.h"
 #include "scenarios/layout_rules.h"
 #include "scenarios/loader_parts.h"
 
@@ -87,8 +88,8 @@ void ReadRouting(const config::RoutedExperts& in, const Block& block, Scenario* 
   if (!histogram && in.loads_size() > 0) block.Error("loads", "need routing HISTOGRAM");
   std::vector<std::int64_t> loads;
   if (zipf) {
-    const double exponent = block.Required("zipf_exponent", in.has_zipf_exponent(), in.zipf_exponent(), 0.0,
-                                           kMostExponent);
+    const double exponent =
+        block.Required("zipf_exponent", in.has_zipf_exponent(), in.zipf_exponent(), 0.0, kMostExponent);
     const std::int64_t seed = block.Optional("seed", in.has_seed(), in.seed(), 0, kMostSeed, 0);
     loads = ZipfLoads(model.routed, exponent, seed);
   } else if (histogram) {
@@ -153,8 +154,9 @@ void ReadExperts(const config::Scenario& scenario_in, const Block& top, Scenario
     return top.Error("experts", "model \"" + scenario->model.name + "\" has none; leave it out");
   }
   if (!layout.spreads_experts()) {
-    return top.Error("experts", "no token leaves its tensor group: expert is 1 and expert_tensor is tensor; "
-                                "leave it out, or give layout.expert above 1");
+    return top.Error("experts",
+                     "no token leaves its tensor group: expert is 1 and expert_tensor is tensor; "
+                     "leave it out, or give layout.expert above 1");
   }
   const Block block = top.Of("experts");
   experts.dispatcher = DispatcherOf(in.dispatcher());
@@ -173,7 +175,8 @@ void ReadExperts(const config::Scenario& scenario_in, const Block& top, Scenario
   }
   experts.overlap_shared = in.overlap_shared();
   if (experts.overlap_shared && scenario->model.experts.shared == 0) {
-    block.Error("overlap_shared", "model \"" + scenario->model.name + "\" has no shared experts; false is wanted");
+    block.Error("overlap_shared",
+                "model \"" + scenario->model.name + "\" has no shared experts; false is wanted");
   }
   experts.node_limit = block.Optional("node_limit", in.has_node_limit(), in.node_limit(), 1, kMostNodes, 0);
   if (in.has_node_limit() && !deep_ep) {
@@ -195,7 +198,8 @@ void CheckExpertLayout(const Block& top, Scenario* scenario) {
   if (layout.expert == 0 || layout.expert_tensor == 0) return;  // said already
   if (model.experts.routed == 0) {
     if (layout.expert > 1) {
-      block.Error("expert", Text(layout.expert) + ", but model \"" + model.name + "\" has no experts; 1 is wanted");
+      block.Error("expert",
+                  Text(layout.expert) + ", but model \"" + model.name + "\" has no experts; 1 is wanted");
     }
     return;
   }
@@ -218,16 +222,18 @@ void CheckExpertLayout(const Block& top, Scenario* scenario) {
   }
   if (!whole || !layout.spreads_experts() || layout.tensor <= 1) return;
   if (!layout.sequence) {
-    block.Error("sequence", "false, with tensor " + Text(layout.tensor) + ", expert " + Text(layout.expert) +
-                                " and expert_tensor " + Text(layout.expert_tensor) +
-                                ": all ranks of a tensor group would send the same tokens to experts; true is "
-                                "wanted, or expert 1 with expert_tensor " +
-                                Text(layout.tensor));
+    block.Error("sequence",
+                "false, with tensor " + Text(layout.tensor) + ", expert " + Text(layout.expert) +
+                    " and expert_tensor " + Text(layout.expert_tensor) +
+                    ": all ranks of a tensor group would send the same tokens to experts; true is "
+                    "wanted, or expert 1 with expert_tensor " +
+                    Text(layout.tensor));
   }
   if (model.parallel_residual) {
-    block.Error("expert", "experts beside attention (parallel residual) are simulated where the tensor group "
-                          "cuts them: expert 1 and expert_tensor " +
-                              Text(layout.tensor) + ", or tensor 1, are wanted");
+    block.Error("expert",
+                "experts beside attention (parallel residual) are simulated where the tensor group "
+                "cuts them: expert 1 and expert_tensor " +
+                    Text(layout.tensor) + ", or tensor 1, are wanted");
   }
 }
 
@@ -252,6 +258,28 @@ void CheckDispatch(const Block& top, const Scenario& scenario) {
         "dispatcher", "DEEPEP needs as many ranks of an expert group on every node; that of rank " + Text(r) +
                           " (expert " + Text(layout.expert) + ") has not; ALLTOALL would do");
     return;
+  }
+}
+
+void WarnSpread(const Block& top, Scenario* scenario) {
+  const Layout& layout = scenario->layout;
+  for (const GroupKind& kind : GroupsOf(*scenario)) {
+    if (kind.most_domains == 1) continue;
+    if (kind.name == "expert tensor") {
+      top.Of("layout").Warn(
+          "expert_tensor", "layout.expert_tensor",
+          Text(layout.expert_tensor) +
+              " ranks that cut an expert lie on several NVLink domains; every row crosses the "
+              "network to all of them",
+          scenario);
+    } else if (kind.name == "expert") {
+      top.Of("layout").Warn("expert", "layout.expert",
+                            "the " + Text(layout.expert * layout.expert_tensor) + " ranks of expert " +
+                                Text(layout.expert) + " x expert_tensor " + Text(layout.expert_tensor) +
+                                " do not share one NVLink domain; the dispatch and combine of every layer "
+                                "cross the network",
+                            scenario);
+    }
   }
 }
 

@@ -67,6 +67,8 @@ void CheckModelFits(const Block& top, bool has_model, Scenario* scenario);
 void CheckExpertLayout(const Block& top, Scenario* scenario);
 // REQUIRES: no errors so far
 void ReadExperts(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
+// Legal, but with experts farther away than they seem.
+void WarnSpread(const Block& top, Scenario* scenario);
 void CheckDispatch(const Block& top, const Scenario& scenario);
 void ReadPipeline(const orrery::config::Scenario& in, const Block& top, bool has_model, Scenario* scenario);
 void ReadTraining(const orrery::config::Training& in, const Block& top, bool has_device, Scenario* scenario);
