@@ -46,8 +46,8 @@ struct ExpertSpread {
   std::int64_t expert = 1;         // expert groups, each with as many whole experts
   std::int64_t expert_tensor = 0;  // ranks that cut each expert; 0 = as the tensor group cuts a layer
   Dispatcher dispatcher = Dispatcher::kAllToAll;
-  bool fp8_dispatch = false;   // tokens travel outward in FP8, with an FP32 scale every 128 channels
-  double capacity_factor = 0;  // see ExpertCapacity(); every expert gets exactly as many. 0 = no limit
+  bool fp8_dispatch = false;    // tokens travel outward in FP8, with an FP32 scale every 128 channels
+  double capacity_factor = 0;   // see ExpertCapacity(); every expert gets exactly as many. 0 = no limit
   bool overlap_shared = false;  // the shared experts run while the tokens travel
   std::int64_t nodes = 1;       // NVLink domains that the ranks of one dispatch lie on
   std::int64_t node_limit = 0;  // domains that one token's experts lie on, at most; 0 = all of them

@@ -25,7 +25,8 @@ sim::NumberFormat RouterFormat(sim::NumberFormat format) {
 std::int64_t RowsOf(const Model& m, const Execution& e, std::int64_t tokens) {
   const Experts& experts = m.experts;
   if (e.experts.capacity_factor == 0) return tokens * experts.per_token;
-  return experts.routed * ExpertCapacity(tokens, experts.routed, experts.per_token, e.experts.capacity_factor);
+  return experts.routed *
+         ExpertCapacity(tokens, experts.routed, experts.per_token, e.experts.capacity_factor);
 }
 
 // Of `rows` of one rank, those for the experts of this rank's group.
@@ -170,7 +171,8 @@ void AddAllToAll(const Layer& layer, std::int64_t row_out, std::int64_t row_home
   const bool uneven = !e.experts.loads.empty() && e.experts.capacity_factor == 0;
   const std::int64_t gathered = layer.routed.rows;  // of all ranks that cut an expert
   if (e.experts.expert > 1) {
-    spread->outward.push_back({Kind::kAllToAll, Group::kExpert, Bytes(layer.rows * row_out), {}, uneven, true});
+    spread->outward.push_back(
+        {Kind::kAllToAll, Group::kExpert, Bytes(layer.rows * row_out), {}, uneven, true});
   }
   if (e.expert_tensor() > 1 && gathered > 0) {
     spread->outward.push_back(
@@ -211,9 +213,9 @@ void AddMoves(const Layer& layer, SpreadExperts* spread) {
   const Execution& e = layer.execution;
   const std::int64_t hidden = layer.model.hidden;
   const std::int64_t row_home = hidden * layer.sizes.element;
-  const std::int64_t row_out =
-      e.experts.fp8_dispatch ? hidden + (hidden + kScaledChannels - 1) / kScaledChannels * kScaleBytes
-                             : row_home;
+  const std::int64_t row_out = e.experts.fp8_dispatch
+                                   ? hidden + (hidden + kScaledChannels - 1) / kScaledChannels * kScaleBytes
+                                   : row_home;
   const std::int64_t tokens = layer.sizes.cut * e.experts.expert * e.expert_tensor();
   switch (e.experts.dispatcher) {
     case Dispatcher::kAllToAll:
@@ -299,7 +301,8 @@ double VisitedShares(std::int64_t experts, std::int64_t per_token, std::int64_t 
     missed *= static_cast<double>(std::max<std::int64_t>(choice - own - i, 0)) /
               static_cast<double>(std::max<std::int64_t>(choice - i, 1));
   }
-  const double reachable = static_cast<double>(bins) * static_cast<double>(limit) / static_cast<double>(nodes);
+  const double reachable =
+      static_cast<double>(bins) * static_cast<double>(limit) / static_cast<double>(nodes);
   return reachable * (1 - missed);
 }
 

@@ -85,9 +85,8 @@ sim::CommunicationId Communicators::Create(GroupState& group, const Collective& 
   const auto key = std::tuple(collective.kind, collective.size, collective.inside, collective.uneven);
   auto at = group.traffic.find(key);
   if (at == group.traffic.end()) {
-    const sim::TrafficDescription traffic =
-        LowerCollective(scenario_.fabric, scenario_.device.collective_timing, RequestOf(collective),
-                        group.devices);
+    const sim::TrafficDescription traffic = LowerCollective(
+        scenario_.fabric, scenario_.device.collective_timing, RequestOf(collective), group.devices);
     at = group.traffic.emplace(key, builder_->AddTraffic(traffic)).first;
   }
   return builder_->AddCommunication(at->second);

@@ -27,8 +27,8 @@ struct Collective {
   sim::CollectiveKind kind = sim::CollectiveKind::kAllReduce;
   sim::Bytes size;
   sim::TaskClass task_class = sim::TaskClass::kTensor;
-  sim::Bytes inside = {};                   // see sim::CollectiveRequest
-  sim::Uneven uneven = sim::Uneven::kNo;    // as the scenario's experts are loaded
+  sim::Bytes inside = {};                 // see sim::CollectiveRequest
+  sim::Uneven uneven = sim::Uneven::kNo;  // as the scenario's experts are loaded
 };
 
 class Communicators {

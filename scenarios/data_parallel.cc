@@ -10,10 +10,10 @@ DataParallel::DataParallel(const Job& job, const StagePlan& plan, RankTape* tape
       plan_(plan),
       tape_(tape),
       data_(Join(job, job.scenario.layout.Group(tape->rank(), Dimension::kData), tape->rank())),
-      expert_data_(plan.spread == 0 ? data_
-                                    : Join(job,
-                                           job.scenario.layout.Group(tape->rank(), ExpertDimension::kExpertData),
-                                           tape->rank())),
+      expert_data_(plan.spread == 0
+                       ? data_
+                       : Join(job, job.scenario.layout.Group(tape->rank(), ExpertDimension::kExpertData),
+                              tape->rank())),
       parameters_ready_(plan.buckets.size(), sim::TaskId::None()) {}
 
 // ZeRO-1: each rank has updated its share and gathers the others', bucket by
@@ -56,7 +56,8 @@ sim::TaskId DataParallel::GatherBucket(const Bucket& bucket) {
   const std::int64_t width = sim::ByteWidth(job_.scenario.training.format);
   sim::TaskId last;
   for (std::int64_t part = 0; part < bucket.parts; ++part) {
-    last = Data(bucket, CollectiveKind::kAllGather, sim::Bytes(PartOf(bucket, part) * width), job_.names.parameters);
+    last = Data(bucket, CollectiveKind::kAllGather, sim::Bytes(PartOf(bucket, part) * width),
+                job_.names.parameters);
   }
   return last;
 }
@@ -73,7 +74,8 @@ void DataParallel::ReduceBucket(const Bucket& bucket) {
 
 sim::TaskId DataParallel::Data(const Bucket& bucket, CollectiveKind kind, sim::Bytes size,
                                std::uint16_t name) {
-  return Issue(job_, bucket.experts ? expert_data_ : data_, {kind, size, TaskClass::kData}, sim::StreamKind::kData, LabelOf(name, -1), tape_);
+  return Issue(job_, bucket.experts ? expert_data_ : data_, {kind, size, TaskClass::kData},
+               sim::StreamKind::kData, LabelOf(name, -1), tape_);
 }
 
 }  // namespace scenarios

@@ -77,8 +77,7 @@ std::vector<sim::Rank> Layout::Group(sim::Rank rank, ExpertDimension d) const {
   std::vector<sim::Rank> group;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t at = first + i * step;
-    group.emplace_back(
-        static_cast<std::uint32_t>((at / stride * pipeline + stage) * stride + at % stride));
+    group.emplace_back(static_cast<std::uint32_t>((at / stride * pipeline + stage) * stride + at % stride));
   }
   return group;
 }

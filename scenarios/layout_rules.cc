@@ -115,12 +115,13 @@ std::optional<sim::Error> RefuseExpertRanks(const Layout& layout) {
     wanted = "; with expert_tensor " + Text(layout.expert_tensor) + ", expert " +
              DivisorsText(ranks / layout.expert_tensor, layout.expert) + " would do";
   } else {
-    wanted = "; expert_tensor " + DivisorsText(ranks, layout.expert_tensor) + " would, with an expert of the rest";
+    wanted =
+        "; expert_tensor " + DivisorsText(ranks, layout.expert_tensor) + " would, with an expert of the rest";
   }
-  return sim::Error{"expert " + Text(layout.expert) + " x expert_tensor " + Text(layout.expert_tensor) + " = " +
-                    Text(model) + " does not divide the " + Text(ranks) + " ranks of a stage (tensor " +
-                    Text(layout.tensor) + " x context " + Text(layout.context) + " x data " +
-                    Text(layout.data) + ')' + wanted};
+  return sim::Error{"expert " + Text(layout.expert) + " x expert_tensor " + Text(layout.expert_tensor) +
+                    " = " + Text(model) + " does not divide the " + Text(ranks) +
+                    " ranks of a stage (tensor " + Text(layout.tensor) + " x context " +
+                    Text(layout.context) + " x data " + Text(layout.data) + ')' + wanted};
 }
 
 std::int64_t SequenceFactor(std::int64_t context, std::int64_t tensor, bool sequence_parallel) {

@@ -47,8 +47,8 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
   const bool zero1 = training.optimizer_sharding == OptimizerSharding::kZero1;
   StageMemory memory;
   const auto add = [&](const std::string& prefix, std::int64_t parameters, std::int64_t owners) {
-    for (const models::MemoryPart& part : models::StaticMemory(
-             parameters, training.format, training.gradient_format, zero1 ? owners : 1)) {
+    for (const models::MemoryPart& part :
+         models::StaticMemory(parameters, training.format, training.gradient_format, zero1 ? owners : 1)) {
       memory.parts.push_back({prefix + part.name, part.bytes});
     }
   };

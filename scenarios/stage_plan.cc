@@ -220,8 +220,8 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
   const std::int64_t expert_owners = zero1 ? scenario.layout.expert_data() : 1;
   const std::int64_t owned =
       (common + owners - 1) / owners + (plan.spread + expert_owners - 1) / expert_owners;
-  plan.optimizer = TimesOf(
-      cost, models::OptimizerKernels(parameters, owned, training.format, training.gradient_format));
+  plan.optimizer =
+      TimesOf(cost, models::OptimizerKernels(parameters, owned, training.format, training.gradient_format));
   plan.boundary = models::LayerInput(scenario.model, ExecutionOf(scenario));
   if (stages > 1 && scenario.model.tied_embedding && (ends.embedding || ends.head)) {
     const models::Held table = planner.Held({.head = true}).head;

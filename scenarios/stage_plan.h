@@ -33,7 +33,8 @@ struct BlockPlan {
   sim::Bytes gather_again = {};
   std::int64_t small_reduces = 0;  // all-reduces of small_reduce bytes at the end of main
   sim::Bytes small_reduce = {};
-  // By expert group, or one for all where they are loaded alike; none where the tensor group alone cuts experts.
+  // By expert group, or one for all where they are loaded alike; none where the tensor group alone cuts
+  // experts.
   std::vector<ExpertPlan> experts = {};
   sim::Bytes activations = {};  // kept per micro-batch under the scenario's recomputation
 };

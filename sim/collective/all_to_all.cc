@@ -67,8 +67,7 @@ Bytes MessageSize(const CollectiveRequest& request, std::uint32_t round, std::ui
     all += request.parts[i];
   }
   const Wide size = request.size.count();
-  return Bytes(
-      static_cast<std::int64_t>(size * (before + request.parts[part]) / all - size * before / all));
+  return Bytes(static_cast<std::int64_t>(size * (before + request.parts[part]) / all - size * before / all));
 }
 
 }  // namespace
