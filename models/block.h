@@ -98,7 +98,10 @@ struct ExpertMove {
 struct SpreadExperts {
   std::vector<sim::Kernel> forward, backward;
   std::vector<ExpertMove> outward, homeward;  // the backward's gradients travel likewise
-  std::int64_t rows = 0;                      // that this rank's experts work on
+  // Without sequence parallelism the ranks of a tensor group share out their tokens, and
+  // gather the results (in the backward, the gradients) again: the whole tensor. Else zero.
+  sim::Bytes gather;
+  std::int64_t rows = 0;  // that this rank's experts work on
 };
 
 struct Block {

@@ -50,12 +50,20 @@ std::int64_t RowsAtExperts(const Execution& e, std::int64_t sent) {
   return RowsForGroup(e.experts, sent) * e.experts.expert * cut;
 }
 
+// Tokens that one rank takes to spread experts: its part of the sequence, or where all
+// ranks of a tensor group have the same tokens, an even part of these.
+std::int64_t OwnTokens(const Execution& e, const Sizes& sizes) {
+  if (!e.spreads_experts()) return sizes.tokens;
+  return (sizes.tokens + e.tensor - 1) / e.tensor;
+}
+
 struct Layer {
   Layer(const Model& m, const Execution& e)
       : model(m),
         execution(e),
         sizes(m, e),
-        rows(RowsOf(m, e, e.spreads_experts() ? sizes.cut : sizes.tokens)),
+        own(OwnTokens(e, sizes)),
+        rows(RowsOf(m, e, own)),
         routed(m, e, kRoutedNames, RowsAtExperts(e, rows), m.experts.ffn / e.expert_tensor(),
                m.experts.routed / e.experts.expert),
         shared(m, e, kSharedNames, sizes.tokens, m.experts.shared * (m.experts.shared_ffn / e.tensor), 1) {
@@ -63,6 +71,7 @@ struct Layer {
     logits = m.experts.routed + (m.experts.shared_gate ? 1 : 0);
     whole_bytes = sizes.whole_h * sizes.element;
     cut_bytes = sizes.cut_h * sizes.element;
+    own_bytes = own * m.hidden * sizes.element;
     sent_bytes = rows * m.hidden * sizes.element;
     permuted_bytes = routed.rows * m.hidden * sizes.element;
     score_bytes = 4 * sizes.cut * logits;
@@ -73,11 +82,13 @@ struct Layer {
   const Model& model;
   const Execution& execution;
   Sizes sizes;
+  std::int64_t own;   // tokens that this rank takes to experts
   std::int64_t rows;  // of this rank's tokens: once for each expert that they visit
   FeedForward routed, shared;
   std::int64_t logits;           // of one token: of the routed experts and the shared ones' gate
   std::int64_t whole_bytes;      // of the block's input and output
   std::int64_t cut_bytes;        // of this rank's part of them
+  std::int64_t own_bytes;        // of its own tokens
   std::int64_t sent_bytes;       // of `rows`
   std::int64_t permuted_bytes;   // of what enters and leaves the routed experts
   std::int64_t score_bytes;      // of the router's scores, FP32
@@ -191,7 +202,7 @@ void AddAllToAll(const Layer& layer, std::int64_t row_out, std::int64_t row_home
 void AddByNode(const Layer& layer, std::int64_t row_out, std::int64_t row_home, SpreadExperts* spread) {
   const ExpertSpread& e = layer.execution.experts;
   const Experts& experts = layer.model.experts;
-  const auto tokens = static_cast<double>(layer.sizes.cut);
+  const auto tokens = static_cast<double>(layer.own);
   const auto nodes = static_cast<double>(e.nodes), ranks = static_cast<double>(e.expert);
   const std::int64_t limit = e.node_limit > 0 ? std::min(e.node_limit, e.nodes) : e.nodes;
   const double to_nodes = VisitedShares(experts.routed, experts.per_token, e.nodes, e.nodes, limit);
@@ -216,7 +227,7 @@ void AddMoves(const Layer& layer, SpreadExperts* spread) {
   const std::int64_t row_out = e.experts.fp8_dispatch
                                    ? hidden + (hidden + kScaledChannels - 1) / kScaledChannels * kScaleBytes
                                    : row_home;
-  const std::int64_t tokens = layer.sizes.cut * e.experts.expert * e.expert_tensor();
+  const std::int64_t tokens = layer.own * e.experts.expert * e.expert_tensor();
   switch (e.experts.dispatcher) {
     case Dispatcher::kAllToAll:
       return AddAllToAll(layer, row_out, row_home, spread);
@@ -235,7 +246,7 @@ void AddMoves(const Layer& layer, SpreadExperts* spread) {
 void AddSpread(const Layer& layer, Block* block) {
   block->spread = true;
   const bool permutes = layer.execution.experts.dispatcher == Dispatcher::kAllToAll;
-  const std::int64_t moved = layer.cut_bytes + layer.sent_bytes;
+  const std::int64_t moved = layer.own_bytes + layer.sent_bytes;
   AddSpreadWork(layer, block);
   AddMoves(layer, &block->experts);
   if (permutes) {
@@ -253,7 +264,7 @@ void AddSpread(const Layer& layer, Block* block) {
 // What a rank does before its gradients travel, and after they came back.
 void AddSpreadEnds(const Layer& layer, bool before, Block* block) {
   const bool permutes = layer.execution.experts.dispatcher == Dispatcher::kAllToAll;
-  const std::int64_t moved = layer.cut_bytes + layer.sent_bytes;
+  const std::int64_t moved = layer.own_bytes + layer.sent_bytes;
   std::vector<Kernel>* phase = before ? &block->backward_head : &block->backward_tail;
   if (permutes) {
     phase->push_back(Moves(before ? "unpermute_backward" : "permute_backward", moved, MemoryClass::kGather));
@@ -278,6 +289,7 @@ Block SpreadBlock(const Layer& layer) {
   AddSpreadEnds(layer, true, &block);
   if (own_norm) AddBackwardTail(model, execution, &block);
   if (layer.has_shared()) AddCommunication(model, execution, Half::kFeedForward, &block);
+  if (layer.own < layer.sizes.cut) block.experts.gather = Bytes(layer.whole_bytes);
   return block;
 }
 

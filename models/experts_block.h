@@ -17,6 +17,9 @@
 //   after_reduce    unpermute and sum
 //   main            the shared experts, cut by the tensor group
 //
+// Without sequence parallelism every rank routes all tokens and takes its part of them, and
+// the tensor group gathers what came home (as DeepSpeed's drop_tokens and gather_tokens).
+//
 // kAllGather gathers the tokens of both groups at once and permutes behind it;
 // kDeepEp sends by node. The backward's gradients travel the same two ways.
 //

@@ -124,6 +124,15 @@ sim::TaskId BlockWriter::Move(const std::vector<models::ExpertMove>& moves, cons
   return last;
 }
 
+sim::TaskId BlockWriter::MoveHome(const ExpertPlan& experts, const sim::Label& label) {
+  const sim::TaskId home = Move(experts.homeward, label);
+  if (experts.gather == sim::Bytes()) return home;
+  const sim::TaskId gathered = Tensor(CollectiveKind::kAllGather, experts.gather,
+                                      LabelOf(job_.names.gather, label.micro_batch, label.layer));
+  if (home.valid()) job_.builder->After(gathered, home);
+  return gathered;
+}
+
 sim::TaskId BlockWriter::SharedForward(const BlockPlan& block, const sim::Label& label,
                                        TaskClass task_class) {
   if (block.main.alone == sim::Duration()) return {};
@@ -134,7 +143,9 @@ sim::TaskId BlockWriter::SharedForward(const BlockPlan& block, const sim::Label&
   }
   tape_->Work(block.main, task_class, label);
   if (!communicates) return {};
-  return Tensor(CollectiveKind::kReduceScatter, block.reduce_forward, named(job_.names.reduce));
+  const bool sequence = job_.scenario.layout.sequence;
+  return Tensor(sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, block.reduce_forward,
+                named(job_.names.reduce));
 }
 
 sim::TaskId BlockWriter::SharedBackward(const BlockPlan& block, const sim::Label& label) {
@@ -148,7 +159,9 @@ sim::TaskId BlockWriter::SharedBackward(const BlockPlan& block, const sim::Label
   }
   tape_->Work(block.backward_main, TaskClass::kBackward, label);
   if (communicates) {
-    reduced = Tensor(CollectiveKind::kReduceScatter, block.reduce_backward, named(job_.names.reduce));
+    reduced =
+        Tensor(job_.scenario.layout.sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+               block.reduce_backward, named(job_.names.reduce));
     tape_->WaitFor(again);
   }
   tape_->Work(block.backward_weight, TaskClass::kBackward, label);
@@ -165,7 +178,7 @@ void BlockWriter::ForwardSpread(const BlockPlan& block, const sim::Label& label,
   if (overlap) shared = SharedForward(block, label, task_class);
   tape_->WaitFor(arrived);
   tape_->Work(experts.forward, task_class, label);
-  tape_->WaitFor(Move(experts.homeward, label));
+  tape_->WaitFor(MoveHome(experts, label));
   tape_->WaitFor(shared);
   tape_->Work(block.after_reduce, task_class, label);
 }
@@ -179,7 +192,7 @@ void BlockWriter::BackwardSpread(const BlockPlan& block, const sim::Label& label
   if (overlap) shared = SharedBackward(block, label);
   tape_->WaitFor(arrived);
   tape_->Work(experts.backward, TaskClass::kBackward, label);
-  const sim::TaskId home = Move(experts.homeward, label);
+  const sim::TaskId home = MoveHome(experts, label);
   if (!overlap) {
     tape_->WaitFor(home);
     shared = SharedBackward(block, label);

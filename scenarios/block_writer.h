@@ -34,6 +34,8 @@ class BlockWriter {
   sim::TaskId SharedBackward(const BlockPlan& block, const sim::Label& label);
   // One after the other, after what was last computed. Returns the last; none where nothing moves.
   sim::TaskId Move(const std::vector<models::ExpertMove>& moves, const sim::Label& label);
+  // The way home, and the gather behind it.
+  sim::TaskId MoveHome(const ExpertPlan& experts, const sim::Label& label);
   const ExpertPlan& ExpertsOf(const BlockPlan& block) const;
 
   const Job& job_;

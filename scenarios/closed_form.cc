@@ -28,6 +28,7 @@ double TensorBytes(const BlockPlan& block, const Layout& layout, double forwards
     sent += forwards * RingPart(Count(block.gather_forward), t) + RingPart(Count(block.gather_backward), t) +
             RingPart(Count(block.gather_again), t);
   }
+  if (!block.experts.empty()) sent += (forwards + 1) * RingPart(Count(block.experts[0].gather), t);
   return sent;
 }
 

@@ -95,6 +95,8 @@ class Counter {
       Tensor(forward ? block.reduce_forward : block.reduce_backward, false);
       if (!forward) Tensor(block.gather_again, false);
     }
+    if (block.experts[0].gather > sim::Bytes()) tasks_ += 1;
+    Tensor(block.experts[0].gather, false);
     for (const models::ExpertMove& move : block.experts[0].outward) Move(move);
     for (const models::ExpertMove& move : block.experts[0].homeward) Move(move);
   }

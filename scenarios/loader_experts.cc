@@ -221,14 +221,6 @@ void CheckExpertLayout(const Block& top, Scenario* scenario) {
     }
   }
   if (!whole || !layout.spreads_experts() || layout.tensor <= 1) return;
-  if (!layout.sequence) {
-    block.Error("sequence",
-                "false, with tensor " + Text(layout.tensor) + ", expert " + Text(layout.expert) +
-                    " and expert_tensor " + Text(layout.expert_tensor) +
-                    ": all ranks of a tensor group would send the same tokens to experts; true is "
-                    "wanted, or expert 1 with expert_tensor " +
-                    Text(layout.tensor));
-  }
   if (model.parallel_residual) {
     block.Error("expert",
                 "experts beside attention (parallel residual) are simulated where the tensor group "
@@ -262,6 +254,13 @@ void CheckDispatch(const Block& top, const Scenario& scenario) {
 }
 
 void WarnSpread(const Block& top, Scenario* scenario) {
+  if (scenario->layout.tensor > 1 && !scenario->layout.sequence) {
+    top.Of("layout").Warn(
+        "sequence", "layout.sequence",
+        "false, though experts are spread: the ranks of a tensor group share out their tokens "
+        "and gather the results again, in every layer (Megatron-LM wants true)",
+        scenario);
+  }
   const Layout& layout = scenario->layout;
   for (const GroupKind& kind : GroupsOf(*scenario)) {
     if (kind.most_domains == 1) continue;

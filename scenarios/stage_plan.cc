@@ -44,7 +44,8 @@ ExpertPlan PlanExperts(const hardware::CostModel& cost, const models::SpreadExpe
   return {.forward = TimesOf(cost, experts.forward),
           .backward = TimesOf(cost, experts.backward),
           .outward = experts.outward,
-          .homeward = experts.homeward};
+          .homeward = experts.homeward,
+          .gather = experts.gather};
 }
 
 // Layers of one kind have the same blocks, so few are distinct.

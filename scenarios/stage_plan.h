@@ -21,6 +21,7 @@ namespace scenarios {
 struct ExpertPlan {
   sim::WorkTimes forward = {}, backward = {};
   std::vector<models::ExpertMove> outward = {}, homeward = {};
+  sim::Bytes gather = {};  // over the tensor group, behind each homeward
 };
 
 // The phases of models::Block with their times.
