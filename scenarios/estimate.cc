@@ -190,6 +190,12 @@ Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stag
   const std::int64_t ranks_of_stage = scenario.layout.ranks() / scenario.layout.pipeline;
   const auto times = static_cast<double>(ranks_of_stage * scenario.steps);
   Estimate estimate;
+  if (scenario.checkpoint) {
+    // Gather, copy, write, rendezvous and mark.
+    const std::int64_t saves = SavesWithin(scenario.steps, scenario.checkpoint->every_steps);
+    estimate.tasks = 5 * static_cast<double>(saves * scenario.layout.ranks());
+    estimate.memory_bytes = estimate.tasks * kBytesPerTask;
+  }
   for (const StagePlan& plan : stages) {
     const Estimate rank = Counter(scenario, plan).Count();
     estimate.tasks += times * rank.tasks;

@@ -15,6 +15,8 @@
 
 namespace scenarios {
 
+class CheckpointWriter;
+
 // The names of tasks, as ids of the program's table.
 struct Names {
   explicit Names(sim::ProgramBuilder* b)
@@ -31,9 +33,10 @@ struct Names {
         optimizer(b->Name("optimizer")),
         step(b->Name("step")),
         dispatch(b->Name("dispatch")),
-        combine(b->Name("combine")) {}
+        combine(b->Name("combine")),
+        state(b->Name("gather state")) {}
   std::uint16_t gather, reduce, loss, send, send_gradient, bucket, parameters, tied, norms, clip, optimizer,
-      step, dispatch, combine;
+      step, dispatch, combine, state;
 };
 
 // Everything that the ranks of a job share while their tasks are written.
@@ -45,6 +48,7 @@ struct Job {
   const std::vector<std::vector<sim::PipelineStep>>* orders;  // by stage
   GroupId world;                                              // all ranks, in order
   Names names;
+  CheckpointWriter* saves = nullptr;  // null: nothing is saved
 };
 
 // A group with this rank's position in it.

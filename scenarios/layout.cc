@@ -38,6 +38,12 @@ std::int64_t Layout::Coordinate(sim::Rank rank, Dimension d) const {
   return rank.value() / Stride(*this, d) % extent(d);
 }
 
+std::vector<sim::Rank> Layout::AllRanks() const {
+  std::vector<sim::Rank> all;
+  for (std::int64_t r = 0; r < ranks(); ++r) all.emplace_back(static_cast<std::uint32_t>(r));
+  return all;
+}
+
 std::vector<sim::Rank> Layout::Group(sim::Rank rank, Dimension d) const {
   const std::int64_t stride = Stride(*this, d);
   const std::int64_t first = rank.value() - Coordinate(rank, d) * stride;

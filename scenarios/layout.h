@@ -49,6 +49,9 @@ struct Layout {
   // A number below ranks() / pipeline that the ranks of one pipeline share.
   std::int64_t ColumnOf(sim::Rank rank) const;
 
+  // In order.
+  std::vector<sim::Rank> AllRanks() const;
+
   // All ranks that differ from `rank` along `d` only, in coordinate order.
   std::vector<sim::Rank> Group(sim::Rank rank, Dimension d) const;
 

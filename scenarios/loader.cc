@@ -98,6 +98,21 @@ void CheckName(bool has, const std::string& name, const Block& top) {
     top.Error("name", "not a name of 1 to 100 letters, digits and signs; give one in lower_snake_case");
 }
 
+void BuildFabricOf(const config::Scenario& in, const topologies::TopologySpec& topology, const Block& top,
+                   Scenario* scenario) {
+  const auto build = [&](const std::optional<topologies::StorageSpec>& storage) {
+    return topologies::BuildFabric(topology, scenario->device.node, scenario->devices, storage);
+  };
+  auto fabric = build(std::nullopt);
+  if (!fabric.ok()) return top.Error("devices", fabric.error().message);
+  scenario->fabric = std::move(fabric).value();
+  const auto storage = StorageOf(in, *scenario);
+  if (!storage) return;
+  auto with_storage = build(storage);
+  if (!with_storage.ok()) return top.Of("checkpoint").Error("path", with_storage.error().message);
+  scenario->fabric = std::move(with_storage).value();
+}
+
 // `folder` is where files beside the scenario are; empty for an embedded one.
 std::optional<Scenario> Load(const std::string& file, const std::string& folder, std::string_view text,
                              const std::vector<proto::Override>& overrides, proto::Diagnostics* diagnostics) {
@@ -124,15 +139,11 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   CheckModelFits(top, parts.model.has_value(), &scenario);
   ReadPipeline(in, top, parts.model.has_value(), &scenario);
   ReadTraining(in.training(), top, parts.device.has_value(), &scenario);
+  ReadCheckpoint(in, top, &scenario);
   ReadRun(in, top, &scenario);
   if (diagnostics->errors().size() == before) ReadExperts(in, top, &scenario);
   if (parts.device && parts.topology && scenario.devices > 0) {
-    auto fabric = topologies::BuildFabric(*parts.topology, scenario.device.node, scenario.devices);
-    if (fabric.ok()) {
-      scenario.fabric = std::move(fabric).value();
-    } else {
-      top.Error("devices", fabric.error().message);
-    }
+    BuildFabricOf(in, *parts.topology, top, &scenario);
   }
   if (diagnostics->errors().size() == before) CheckDispatch(top, scenario);
   if (diagnostics->errors().size() != before) return std::nullopt;
@@ -152,6 +163,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
                           "the micro-batches in flight would hold more than 2e16 numbers; fewer are wanted");
     return std::nullopt;
   }
+  if (!CheckStaging(top, scenario)) return std::nullopt;
   WarnUnwise(top, &scenario);
   return scenario;
 }

@@ -72,7 +72,16 @@ void WarnSpread(const Block& top, Scenario* scenario);
 void CheckDispatch(const Block& top, const Scenario& scenario);
 void ReadPipeline(const orrery::config::Scenario& in, const Block& top, bool has_model, Scenario* scenario);
 void ReadTraining(const orrery::config::Training& in, const Block& top, bool has_device, Scenario* scenario);
+// REQUIRES: training was read
+void ReadCheckpoint(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
+// Null when nothing is saved, or the rates are not legal.
+std::optional<topologies::StorageSpec> StorageOf(const orrery::config::Scenario& in,
+                                                 const Scenario& scenario);
+// REQUIRES: the checkpoint was read
 void ReadRun(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
+
+// Whether a host has room for the saves of a scenario that is legal otherwise; says so when it has not.
+bool CheckStaging(const Block& top, const Scenario& scenario);
 
 // Of a legal scenario: choices that cost more than they seem to.
 void WarnUnwise(const Block& top, Scenario* scenario);

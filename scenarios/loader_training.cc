@@ -131,7 +131,9 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
 void ReadRun(const config::Scenario& in, const Block& top, Scenario* scenario) {
   constexpr std::int64_t kLeastSteps = 2, kMostSteps = 1000, kUsualSteps = 3;
   constexpr double kMostPrice = 1e6, kShortestStep = 1e-9, kLongestStep = 1e7;
-  scenario->steps = top.Optional("steps", in.has_steps(), in.steps(), kLeastSteps, kMostSteps, kUsualSteps);
+  // A save, and two steps that may feel it.
+  const std::int64_t usual = scenario->checkpoint ? kStepsBeforeSave + 2 : kUsualSteps;
+  scenario->steps = top.Optional("steps", in.has_steps(), in.steps(), kLeastSteps, kMostSteps, usual);
   scenario->fidelity = in.fidelity() == config::Fidelity::CHUNK ? Fidelity::kChunk : Fidelity::kFlow;
   if (in.has_price()) {
     const Block price = top.Of("price");

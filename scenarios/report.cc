@@ -3,6 +3,7 @@
 
 #include "models/flops.h"
 #include "models/parameters.h"
+#include "scenarios/checkpoint_report.h"
 #include "scenarios/closed_form.h"
 #include "scenarios/run.h"
 #include "scenarios/stage_memory.h"
@@ -157,7 +158,10 @@ bool DependsOn(const Scenario& scenario, const hardware::Figure& figure) {
   const bool one_node = scenario.devices <= scenario.device.node.devices;
   if (key.starts_with("peaks") || key.starts_with("gemm")) return Has(figure.value + " ", format + " ");
   if (key.starts_with("attention")) return Has(figure.value + " ", attention + " ");
-  if (key == "node.disk" || key == "node.launch" || key == "node.host_memory") return false;
+  if (key == "node.disk" || key == "node.launch") return false;
+  if (scenario.checkpoint && (key == "node.host_memory" || key == "node.pcie")) return true;
+  if (scenario.checkpoint && key == "node.nic" && scenario.checkpoint->through_nics) return true;
+  if (key == "node.host_memory") return false;
   if (key.starts_with("collectives") || key == "node.nvlink" || key == "interference") return !alone;
   if (key == "node.nic" || key == "node.pcie") return !one_node;
   return true;
@@ -211,7 +215,7 @@ Report Describe(const Scenario& scenario) {
 
 Report MakeReport(const Scenario& scenario, const StepProgram& steps, const sim::Timeline& timeline) {
   Report report = Describe(scenario);
-  const sim::StepTimes times = sim::FindSteps(steps.program, timeline);
+  const sim::StepTimes times = SteadySteps(scenario, steps.program, timeline);
   report.digest = timeline.digest;
   report.tasks = steps.program.tasks();
   report.events = timeline.events;
@@ -226,6 +230,7 @@ Report MakeReport(const Scenario& scenario, const StepProgram& steps, const sim:
                              sim::Time::Start() + (times.period.to.since_start() - back)};
   AddTiers(scenario, steps, timeline, period, &report);
   report.closed_form = ClosedFormOf(scenario, steps.stages, report.step_time);
+  if (scenario.checkpoint) AddCheckpoint(scenario, steps.program, timeline, &report);
   return report;
 }
 

@@ -62,6 +62,51 @@ struct ClosedForm {
   double embedding_bytes_per_rank = 0;  // sent between first and last stage for a tied table
 };
 
+// One simulated save.
+struct SaveReport {
+  std::int64_t after_step = 0;  // simulated steps before it
+  sim::Duration start;          // its first copy, after the start of the simulation
+  sim::Duration copy, write;    // from the first rank's begin to the last one's end
+  sim::Duration blocked;        // how long it held up the rank that waited longest
+  sim::Duration stall;          // part of that before its copy could begin: staging was full
+  sim::Duration stalled_since;  // after the start of the simulation
+};
+
+// What saving the state costs. The step time of the report is that of steps
+// without a save: the last period before the first one.
+struct CheckpointReport {
+  std::string mode, copy, format, path, source;
+  std::int64_t every_steps = 1;
+  std::int64_t bytes_per_parameter = 0;
+  sim::Bytes bytes, largest_rank, largest_node, staging_per_node;
+  std::int64_t saves_in_staging = 1;  // of the node that holds fewest
+  std::vector<SaveReport> saves;      // as simulated; may be none
+  // Of the first save, which finds staging empty; where none was simulated, on
+  // an idle fabric, as the closed forms beside them always are.
+  sim::Duration copy_time, write_time, blocked;
+  sim::Duration copy_idle, write_idle;
+  sim::Duration interval;           // from one save to the next while nothing stalls
+  sim::Duration earliest_interval;  // the shortest that never stalls
+  sim::Duration stalled;            // together, in the simulated steps
+  // What the simulated steps took beyond as many steady ones, a save: waiting
+  // for it, and what its traffic slowed down; stalls apart.
+  sim::Duration cost;
+  sim::Duration effective_step_time;  // in the long run, with saves
+  sim::Bytes served_per_interval;     // what the writers manage
+  sim::Bytes backlog_per_interval;    // above zero: unstable
+  // In a long run, from 1; its copy waits that long, and training with it, less a step if OVERLAPPED.
+  std::optional<std::int64_t> first_stall_save;
+  sim::Duration first_stall_since, first_stall;  // after the first save was due; how long
+  // To write within the interval; none: no number would do, or SYNC, which waits for any.
+  std::optional<std::int64_t> servers_needed;
+  std::int64_t servers = 1, replicas = 1;
+  std::optional<sim::Duration> restart_read, restart;  // until hosts, and devices, have the state back
+  sim::Duration restart_idle;                          // the read's closed form
+  std::optional<double> mtbf_hours, young_interval_s, young_waste, waste;
+  std::uint32_t breakdown_rank = 0;
+  std::vector<TimePart> breakdown;  // of the step that a save held up longest; empty without one
+};
+
 // One figure of the device that the result leans on.
 struct Provenance {
   std::string key, value, basis, source;
@@ -87,7 +132,7 @@ struct Report {
   std::uint64_t tasks = 0, events = 0;
   std::int64_t steps = 0;
 
-  sim::Duration step_time;
+  sim::Duration step_time;  // without saves
   bool steady = false;      // the last two periods are equal
   double mfu = 0, hfu = 0;  // of the data-sheet peak; full attention, logits
   double mfu_causal = 0;    // attention counted half
@@ -107,6 +152,7 @@ struct Report {
   std::string price_source;
   std::optional<double> cost_usd_per_step, cost_usd_per_trillion_tokens;
   ClosedForm closed_form;
+  std::optional<CheckpointReport> checkpoint;  // null: nothing is saved
   std::optional<double> published_step_time_s;
   std::string published_source;
   std::vector<std::string> warnings;

@@ -13,6 +13,7 @@
 #include "models/block.h"
 #include "models/memory.h"
 #include "models/model.h"
+#include "scenarios/checkpoint.h"
 #include "scenarios/layout.h"
 #include "sim/schedule/pipeline_schedule.h"
 #include "topologies/fabric.h"
@@ -96,6 +97,7 @@ struct Scenario {
   std::optional<double> price_usd_per_device_hour;
   std::string price_source;
   std::optional<Published> published;
+  std::optional<Checkpoint> checkpoint;
   std::vector<std::string> overrides;  // "layout.tensor=4", as they were given
   std::vector<std::string> warnings;   // legal but unwise, one sentence each
 };

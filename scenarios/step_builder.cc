@@ -1,6 +1,9 @@
 #include "scenarios/step_builder.h"
 
+#include <memory>
+
 #include "scenarios/block_writer.h"
+#include "scenarios/checkpoint_writer.h"
 #include "scenarios/data_parallel.h"
 #include "scenarios/job.h"
 #include "scenarios/pipeline_transfers.h"
@@ -11,12 +14,6 @@ namespace {
 using sim::CollectiveKind;
 using sim::StreamKind;
 using sim::TaskClass;
-
-std::vector<sim::Rank> AllRanks(const Layout& layout) {
-  std::vector<sim::Rank> ranks;
-  for (std::int64_t r = 0; r < layout.ranks(); ++r) ranks.emplace_back(static_cast<std::uint32_t>(r));
-  return ranks;
-}
 
 // Writes all steps of one rank.
 class RankBuilder {
@@ -29,6 +26,7 @@ class RankBuilder {
   void Forward(std::int64_t step, const sim::PipelineStep& at);
   void Backward(std::int64_t step, const sim::PipelineStep& at, bool last_of_chunk);
   void FinishStep(std::int64_t step);
+  void Save(std::int64_t step);
 
   const Job& job_;
   const std::int64_t stage_;
@@ -110,13 +108,18 @@ void RankBuilder::FinishStep(std::int64_t step) {
   tape_.Work(plan_.optimizer, TaskClass::kOptimizer, LabelOf(job_.names.optimizer, -1));
   data_.AfterOptimizer();
   tape_.Mark(TaskClass::kStepEnd, LabelOf(job_.names.step, step));
+  if (job_.saves != nullptr) Save(step);
 }
 
-std::vector<sim::ByteRate> CapacitiesOf(const topologies::Fabric& fabric) {
-  std::vector<sim::ByteRate> capacities;
-  capacities.reserve(fabric.links.size());
-  for (const topologies::Link& link : fabric.links) capacities.push_back(link.capacity);
-  return capacities;
+void RankBuilder::Save(std::int64_t step) {
+  const std::int64_t save = job_.saves->AfterStep(step);
+  if (save < 0) return;
+  const sim::Rank rank = tape_.rank();
+  const Membership data = Join(job_, job_.scenario.layout.Group(rank, Dimension::kData), rank);
+  const sim::TaskId gathered =
+      Issue(job_, data, {CollectiveKind::kAllGather, job_.saves->Gathered(rank), TaskClass::kCheckpoint},
+            StreamKind::kData, LabelOf(job_.names.state, save), &tape_);
+  job_.saves->Add(save, gathered, &tape_);
 }
 
 }  // namespace
@@ -144,8 +147,10 @@ sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StageP
   for (std::uint32_t stage = 0; stage < layout.pipeline; ++stage) {
     orders.push_back(scenario.pipeline.schedule->order(scenario.pipeline.shape, stage));
   }
-  const GroupId world = communicators.Group(AllRanks(layout));
-  const Job job{scenario, &builder, &communicators, &result.stages, &orders, world, Names(&builder)};
+  const GroupId world = communicators.Group(layout.AllRanks());
+  const auto saves = scenario.checkpoint ? std::make_unique<CheckpointWriter>(scenario, &builder) : nullptr;
+  const Job job{scenario, &builder, &communicators,  &result.stages,
+                &orders,  world,    Names(&builder), saves.get()};
   for (std::int64_t rank = 0; rank < layout.ranks(); ++rank) {
     if (go_on && !go_on(rank)) return sim::Error{"stopped while the program was built"};
     RankBuilder(job, sim::Rank(static_cast<std::uint32_t>(rank))).Build();

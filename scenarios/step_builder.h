@@ -5,7 +5,9 @@
 // from the next and the previous stage, one each, because one shared pipeline
 // stream can block 1F1B under rendezvous.
 //
-// Leaves out: host launches, optimizer offload, data loading, checkpoints.
+// A checkpoint adds copy-out and host streams (checkpoint_writer.h).
+//
+// Leaves out: host launches, optimizer offload, data loading.
 
 #ifndef SCENARIOS_STEP_BUILDER_H_
 #define SCENARIOS_STEP_BUILDER_H_

@@ -8,6 +8,7 @@
 
 #include "hardware/device_cost_model.h"
 #include "scenarios/catalogue.h"
+#include "scenarios/checkpoint_report.h"
 #include "scenarios/closed_form.h"
 #include "scenarios/estimate.h"
 #include "scenarios/groups.h"
@@ -39,16 +40,31 @@ struct Foresight {
   scenarios::ClosedForm form;
   scenarios::Estimate estimate;
   std::vector<scenarios::GroupKind> groups;
+  std::optional<sim::Bytes> save;  // null: nothing is saved
+  scenarios::IdleSave idle_save;
   bool fits() const { return memory <= capacity; }
 };
 
 Foresight ForeseeOf(const scenarios::Scenario& s) {
   const auto stages = scenarios::PlanStages(s, hardware::DeviceCostModel(s.device));
-  return {.memory = scenarios::LargestStageMemory(s, stages).total,
-          .capacity = s.device.usable_memory,
-          .form = scenarios::ClosedFormOf(s, stages),
-          .estimate = scenarios::EstimateOf(s, stages),
-          .groups = scenarios::GroupsOf(s)};
+  Foresight foresight{.memory = scenarios::LargestStageMemory(s, stages).total,
+                      .capacity = s.device.usable_memory,
+                      .form = scenarios::ClosedFormOf(s, stages),
+                      .estimate = scenarios::EstimateOf(s, stages),
+                      .groups = scenarios::GroupsOf(s)};
+  if (s.checkpoint) {
+    const scenarios::CheckpointPlan plan = scenarios::PlanCheckpoint(s);
+    foresight.save = plan.total;
+    foresight.idle_save = scenarios::IdleTimesOf(s, plan);
+  }
+  return foresight;
+}
+
+std::string SaveText(const Foresight& f) {
+  if (!f.save) return "";
+  return "  a save of " + scenarios::CountText(f.save->count()) + " bytes takes " +
+         scenarios::TimeText(f.idle_save.copy) + " to copy and " + scenarios::TimeText(f.idle_save.write) +
+         " to write on an idle fabric\n";
 }
 
 std::string TextOf(const Foresight& f) {
@@ -58,8 +74,8 @@ std::string TextOf(const Foresight& f) {
   for (const scenarios::GroupKind& kind : f.groups) groups += "  " + scenarios::ToText(kind) + '\n';
   return "  memory " + scenarios::BytesText(f.memory) + " a device of " + scenarios::BytesText(f.capacity) +
          (f.fits() ? ": fits\n" : ": does not fit\n") + "  6PD takes " +
-         scenarios::SecondsText(f.form.time_at_peak_s) + " at peak; pipeline bubble " + bubble +
-         " %\n  simulating it is about " +
+         scenarios::SecondsText(f.form.time_at_peak_s) + " at peak; pipeline bubble " + bubble + " %\n" +
+         SaveText(f) + "  simulating it is about " +
          scenarios::CountText(static_cast<std::int64_t>(std::min(f.estimate.tasks, 9e18))) + " tasks and " +
          scenarios::BytesText(
              sim::Bytes(static_cast<std::int64_t>(std::min(f.estimate.memory_bytes, 9e18)))) +
@@ -90,6 +106,10 @@ nlohmann::ordered_json JsonOf(const std::string& name, const proto::Diagnostics&
   add("six_pd_flops", f ? f->form.six_pd_flops : 0);
   add("time_at_peak_s", f ? f->form.time_at_peak_s : 0);
   add("bubble_share", f ? f->form.bubble_share : 0);
+  const bool saves = f && f->save;
+  json["checkpoint_bytes"] = saves ? nlohmann::ordered_json(f->save->count()) : nullptr;
+  json["checkpoint_copy_s"] = saves ? nlohmann::ordered_json(f->idle_save.copy.seconds()) : nullptr;
+  json["checkpoint_write_s"] = saves ? nlohmann::ordered_json(f->idle_save.write.seconds()) : nullptr;
   add("estimated_tasks", f ? f->estimate.tasks : 0);
   add("estimated_memory_bytes", f ? f->estimate.memory_bytes : 0);
   json["groups"] = nlohmann::ordered_json::array();

@@ -2,6 +2,8 @@
 
 namespace tools {
 
-std::vector<Command> Commands() { return {RunCommand(), CheckCommand(), ListCommand(), ImportCommand()}; }
+std::vector<Command> Commands() {
+  return {RunCommand(), CheckCommand(), ListCommand(), ScheduleCommand(), ImportCommand()};
+}
 
 }  // namespace tools

@@ -11,6 +11,7 @@ Command CheckCommand();
 Command ImportCommand();
 Command ListCommand();
 Command RunCommand();
+Command ScheduleCommand();
 
 }  // namespace tools
 

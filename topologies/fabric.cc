@@ -10,8 +10,9 @@
 namespace topologies {
 namespace {
 
-constexpr std::array kTiers = {Tier::kNvlink, Tier::kPcie,      Tier::kHost,
-                               Tier::kNic,    Tier::kLeafSpine, Tier::kOther};
+constexpr std::array kTiers = {Tier::kNvlink,   Tier::kPcie,      Tier::kHost,
+                               Tier::kNic,      Tier::kLeafSpine, Tier::kHostMemory,
+                               Tier::kFrontend, Tier::kStorage,   Tier::kOther};
 
 struct KindName {
   VertexKind kind;
@@ -27,6 +28,7 @@ constexpr KindName kKinds[] = {
     {VertexKind::kLeaf, "leaf", "leafs"},
     {VertexKind::kSpine, "spine", "spines"},
     {VertexKind::kSwitch, "switch", "switches"},
+    {VertexKind::kStorage, "storage server", "storage servers"},
 };
 
 std::string Rounded(double value) {
@@ -82,6 +84,12 @@ const char* ToText(Tier tier) {
       return "NIC";
     case Tier::kLeafSpine:
       return "leaf-spine";
+    case Tier::kHostMemory:
+      return "host memory";
+    case Tier::kFrontend:
+      return "front end";
+    case Tier::kStorage:
+      return "storage";
     case Tier::kOther:
       return "other";
   }
@@ -91,6 +99,13 @@ const char* ToText(Tier tier) {
 std::string Fabric::LinkName(sim::LinkId link) const {
   CHECK(link.pos() < links.size());
   return vertices[links[link.pos()].from.pos()].name + " -> " + vertices[links[link.pos()].to.pos()].name;
+}
+
+std::vector<sim::ByteRate> CapacitiesOf(const Fabric& fabric) {
+  std::vector<sim::ByteRate> capacities;
+  capacities.reserve(fabric.links.size());
+  for (const Link& link : fabric.links) capacities.push_back(link.capacity);
+  return capacities;
 }
 
 std::string ToText(const Fabric& fabric) {

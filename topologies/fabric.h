@@ -17,7 +17,18 @@ namespace topologies {
 
 using VertexId = sim::Index<struct VertexTag>;
 
-enum class VertexKind : std::uint8_t { kDevice, kNvSwitch, kPcieSwitch, kHost, kNic, kLeaf, kSpine, kSwitch };
+enum class VertexKind : std::uint8_t {
+  kDevice,
+  kNvSwitch,
+  kPcieSwitch,
+  kHost,
+  kNic,
+  kLeaf,
+  kSpine,
+  kSwitch,
+  kMemory,   // a host's DRAM
+  kStorage,  // servers, and what is behind their ports
+};
 
 struct Vertex {
   std::string name;  // "node3/gpu5", "rail2/leaf0", "spine7"
@@ -26,8 +37,18 @@ struct Vertex {
 };
 
 // What a link is for in reports: each tier has its own row.
-enum class Tier : std::uint8_t { kNvlink, kPcie, kHost, kNic, kLeafSpine, kOther };
-inline constexpr int kTierCount = 6;
+enum class Tier : std::uint8_t {
+  kNvlink,
+  kPcie,
+  kHost,
+  kNic,
+  kLeafSpine,
+  kHostMemory,
+  kFrontend,
+  kStorage,
+  kOther,
+};
+inline constexpr int kTierCount = 9;
 
 // One direction of one cable (or port, lane, bus).
 struct Link {
@@ -52,6 +73,14 @@ struct Route {
   sim::Duration latency;          // of one message, over all links of the longest path
 };
 
+// How each device's part of a save reaches its host's memory and storage, by
+// device; see topologies/storage.h. Parts above the denominator are links that
+// carry a byte more than once.
+struct StorageRoutes {
+  std::vector<Route> to_host, to_device;  // device <-> host memory
+  std::vector<Route> write, read;         // host memory <-> storage
+};
+
 // Where routes come from.
 class Router {
  public:
@@ -70,9 +99,13 @@ struct Fabric {
   std::vector<std::uint32_t> domain;  // device d's NVLink domain (node)
   std::vector<std::uint32_t> rail;  // device d's NIC's index within its node; its own index where it has none
   std::shared_ptr<const Router> router;
+  std::shared_ptr<const StorageRoutes> storage;  // null unless the job saves
 
   std::string LinkName(sim::LinkId link) const;  // "node3/gpu5 -> node3/nvswitch"
 };
+
+// By LinkId.
+std::vector<sim::ByteRate> CapacitiesOf(const Fabric& fabric);
 
 // What there is, for people: elements by kind, then a line a tier.
 std::string ToText(const Fabric& fabric);

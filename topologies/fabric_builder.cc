@@ -37,6 +37,8 @@ std::string Names(const std::vector<std::string>& names) {
 Tier TierBetween(VertexKind a, VertexKind b) {
   if (b < a) std::swap(a, b);
   using enum VertexKind;
+  if (b == kMemory) return Tier::kHostMemory;
+  if (b == kStorage) return a == kStorage ? Tier::kStorage : Tier::kFrontend;
   if (b == kNvSwitch || (a == kDevice && b == kDevice)) return Tier::kNvlink;
   if (a == kNvSwitch) return Tier::kNvlink;
   if (b == kHost || a == kHost) return Tier::kHost;

@@ -31,6 +31,10 @@ class FabricBuilder {
   sim::LinkId AddCable(VertexId a, VertexId b, sim::ByteRate capacity, sim::Duration a_to_b,
                        sim::Duration b_to_a);
 
+  void SetStorage(StorageRoutes routes) {
+    fabric_.storage = std::make_shared<const StorageRoutes>(std::move(routes));
+  }
+
   const Fabric& fabric() const { return fabric_; }
 
   // Error: devices that cannot reach each other, by name.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "sim/base/check.h"
 #include "topologies/fabric_builder.h"
@@ -139,7 +140,8 @@ class Construction {
 
   // `port` is the rate between a node's port and the switch it is cabled to,
   // `uplinks` that of all cables between a leaf and its spines.
-  sim::Result<Fabric> Build(sim::ByteRate port, sim::ByteRate uplinks) && {
+  sim::Result<Fabric> Build(sim::ByteRate port, sim::ByteRate uplinks,
+                            const std::optional<StorageSpec>& storage) && {
     for (std::uint32_t node = 0; node < plan_.nodes; ++node) AddNode(node);
     AddNetwork();
     for (std::uint32_t node = 0; node < plan_.nodes; ++node) {
@@ -147,6 +149,12 @@ class Construction {
       CablePorts(node, port);
     }
     if (plan_.spines > 0) CableSpines(uplinks);
+    if (storage.has_value()) {
+      if (auto refusal = RefuseStorage(plan_, *storage)) return *std::move(refusal);
+      std::vector<VertexId> hosts;
+      for (std::uint32_t node = 0; node < plan_.nodes; ++node) hosts.push_back(At(node, host_));
+      builder_.SetStorage(AttachStorage(plan_, *storage, hosts, &builder_));
+    }
     return std::move(builder_).Build(std::make_shared<NodeRouter>(plan_));
   }
 
@@ -240,8 +248,8 @@ class Construction {
 
 }  // namespace
 
-sim::Result<Fabric> BuildSingleNode(const std::string& name, const sim::NodeShape& node,
-                                    std::int64_t devices) {
+sim::Result<Fabric> BuildSingleNode(const std::string& name, const sim::NodeShape& node, std::int64_t devices,
+                                    const std::optional<StorageSpec>& storage) {
   NodePlan plan;
   plan.shape = node;
   if (const auto fault = FaultOf(node)) return *fault;
@@ -252,11 +260,12 @@ sim::Result<Fabric> BuildSingleNode(const std::string& name, const sim::NodeShap
   }
   if (const auto fault = Seat(devices, &plan)) return *fault;
   if (const auto fault = Furnish(false, &plan)) return *fault;
-  return Construction(name, plan).Build(sim::ByteRate(), sim::ByteRate());
+  return Construction(name, plan).Build(sim::ByteRate(), sim::ByteRate(), storage);
 }
 
 sim::Result<Fabric> BuildRailOptimised(const std::string& name, const RailOptimisedSpec& spec,
-                                       const sim::NodeShape& node, std::int64_t devices) {
+                                       const sim::NodeShape& node, std::int64_t devices,
+                                       const std::optional<StorageSpec>& storage) {
   NodePlan plan;
   plan.shape = node;
   if (const auto fault = FaultOf(node)) return *fault;
@@ -269,11 +278,12 @@ sim::Result<Fabric> BuildRailOptimised(const std::string& name, const RailOptimi
   if (const auto fault = Furnish(node.nics > 0, &plan)) return *fault;
   if (const auto fault = PlanLeafs(spec, &plan)) return *fault;
   return Construction(name, plan)
-      .Build(Times(plan.nics_bundled, node.nic), Times(spec.uplinks_per_leaf, spec.uplink));
+      .Build(Times(plan.nics_bundled, node.nic), Times(spec.uplinks_per_leaf, spec.uplink), storage);
 }
 
 sim::Result<Fabric> BuildSingleSwitch(const std::string& name, const SingleSwitchSpec& spec,
-                                      const sim::NodeShape& node, std::int64_t devices) {
+                                      const sim::NodeShape& node, std::int64_t devices,
+                                      const std::optional<StorageSpec>& storage) {
   NodePlan plan;
   plan.shape = node;
   plan.network = Network::kSwitch;
@@ -295,7 +305,7 @@ sim::Result<Fabric> BuildSingleSwitch(const std::string& name, const SingleSwitc
   const sim::ByteRate port = plan.device_ports ? spec.port
                              : ports_given     ? std::min(spec.port, node.nic)
                                                : node.nic;
-  return Construction(name, plan).Build(Times(plan.nics_bundled, port), sim::ByteRate());
+  return Construction(name, plan).Build(Times(plan.nics_bundled, port), sim::ByteRate(), storage);
 }
 
 }  // namespace topologies

@@ -4,6 +4,7 @@
 #define TOPOLOGIES_NODE_FABRIC_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sim/base/node_shape.h"
@@ -14,12 +15,14 @@
 namespace topologies {
 
 // REQUIRES: 1 <= devices <= kMostDevices
-sim::Result<Fabric> BuildSingleNode(const std::string& name, const sim::NodeShape& node,
-                                    std::int64_t devices);
+sim::Result<Fabric> BuildSingleNode(const std::string& name, const sim::NodeShape& node, std::int64_t devices,
+                                    const std::optional<StorageSpec>& storage);
 sim::Result<Fabric> BuildRailOptimised(const std::string& name, const RailOptimisedSpec& spec,
-                                       const sim::NodeShape& node, std::int64_t devices);
+                                       const sim::NodeShape& node, std::int64_t devices,
+                                       const std::optional<StorageSpec>& storage);
 sim::Result<Fabric> BuildSingleSwitch(const std::string& name, const SingleSwitchSpec& spec,
-                                      const sim::NodeShape& node, std::int64_t devices);
+                                      const sim::NodeShape& node, std::int64_t devices,
+                                      const std::optional<StorageSpec>& storage);
 
 }  // namespace topologies
 

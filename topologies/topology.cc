@@ -139,25 +139,36 @@ sim::Result<Fabric> BuildExplicit(const std::string& name, const ExplicitSpec& s
   return std::move(builder).Build(router);
 }
 
-sim::Result<Fabric> BuildFamily(const TopologySpec& spec, const sim::NodeShape& node, std::int64_t devices) {
+using OptionalStorage = std::optional<StorageSpec>;
+
+sim::Result<Fabric> BuildFamily(const TopologySpec& spec, const sim::NodeShape& node, std::int64_t devices,
+                                const OptionalStorage& storage) {
   if (const auto* rails = std::get_if<RailOptimisedSpec>(&spec.family)) {
-    return BuildRailOptimised(spec.name, *rails, node, devices);
+    return BuildRailOptimised(spec.name, *rails, node, devices, storage);
   }
   if (const auto* single = std::get_if<SingleSwitchSpec>(&spec.family)) {
-    return BuildSingleSwitch(spec.name, *single, node, devices);
+    return BuildSingleSwitch(spec.name, *single, node, devices, storage);
   }
-  if (std::holds_alternative<SingleNodeSpec>(spec.family)) return BuildSingleNode(spec.name, node, devices);
+  if (std::holds_alternative<SingleNodeSpec>(spec.family)) {
+    return BuildSingleNode(spec.name, node, devices, storage);
+  }
+  if (storage.has_value()) {
+    return sim::Error{"topology \"" + spec.name +
+                      "\" lists its links one by one; saves need nodes of the hardware's shape: a rail "
+                      "optimised, single switch or single node topology"};
+  }
   return BuildExplicit(spec.name, std::get<ExplicitSpec>(spec.family), devices);
 }
 
 }  // namespace
 
-sim::Result<Fabric> BuildFabric(const TopologySpec& spec, const sim::NodeShape& node, std::int64_t devices) {
+sim::Result<Fabric> BuildFabric(const TopologySpec& spec, const sim::NodeShape& node, std::int64_t devices,
+                                const OptionalStorage& storage) {
   if (devices < 1 || devices > kMostDevices) {
     return sim::Error{std::to_string(devices) + " devices; 1 to " + std::to_string(kMostDevices) +
                       " can be built"};
   }
-  return BuildFamily(spec, node, devices);
+  return BuildFamily(spec, node, devices, storage);
 }
 
 }  // namespace topologies

@@ -9,8 +9,8 @@
 //   single switch    every NIC (every device, where nodes have no NIC) on one non-blocking switch.
 //   explicit         a list of elements and links.
 //
-// Leaves out: a third switch tier, adaptive routing that is not even, broken links, and the host
-// memory's rate (traffic that uses it adds a link of its own).
+// Leaves out: a third switch tier, adaptive routing that is not even, broken links, and host memory
+// and storage where nothing is saved (topologies/storage.h adds them).
 
 #ifndef TOPOLOGIES_TOPOLOGY_H_
 #define TOPOLOGIES_TOPOLOGY_H_
@@ -26,6 +26,7 @@
 #include "sim/base/result.h"
 #include "sim/base/units.h"
 #include "topologies/fabric.h"
+#include "topologies/storage.h"
 
 namespace topologies {
 
@@ -93,8 +94,10 @@ inline constexpr std::size_t kMostLinks = 1'000'000;  // of an explicit list
 // The fabric of `devices` devices. Nodes are filled in order; one node may be
 // filled in part, several must be full. An explicit list must have `devices`
 // devices or more, and `node` is not looked at. The same arguments give the
-// same ids. Error: what does not fit, what has no rate, who cannot reach whom.
-sim::Result<Fabric> BuildFabric(const TopologySpec& spec, const sim::NodeShape& node, std::int64_t devices);
+// same ids, with storage or without. Error: what does not fit, what has no rate,
+// who cannot reach whom.
+sim::Result<Fabric> BuildFabric(const TopologySpec& spec, const sim::NodeShape& node, std::int64_t devices,
+                                const std::optional<StorageSpec>& storage = std::nullopt);
 
 // Reads the topology called `name_or_path`: a file of that name, or
 // "NAME.textproto" in `beside_folder`, or an entry of the catalogue.

@@ -69,6 +69,67 @@ Json ClosedFormJson(const ClosedForm& form) {
           {"embedding_bytes_per_rank", form.embedding_bytes_per_rank}};
 }
 
+Json OrNull(const std::optional<sim::Duration>& time) {
+  return time.has_value() ? Json(time->seconds()) : Json(nullptr);
+}
+
+Json SaveJson(const SaveReport& save) {
+  return {{"after_step", save.after_step},
+          {"start_s", save.start.seconds()},
+          {"copy_s", save.copy.seconds()},
+          {"write_s", save.write.seconds()},
+          {"blocked_s", save.blocked.seconds()},
+          {"stall_s", save.stall.seconds()},
+          {"stalled_since_s", save.stalled_since.seconds()}};
+}
+
+Json CheckpointJson(const CheckpointReport& c) {
+  Json json = {{"mode", c.mode},
+               {"copy", c.copy},
+               {"format", c.format},
+               {"path", c.path},
+               {"source", c.source},
+               {"every_steps", c.every_steps},
+               {"bytes_per_parameter", c.bytes_per_parameter},
+               {"bytes", c.bytes.count()},
+               {"largest_rank_bytes", c.largest_rank.count()},
+               {"largest_node_bytes", c.largest_node.count()},
+               {"staging_bytes_per_node", c.staging_per_node.count()},
+               {"saves_in_staging", c.saves_in_staging},
+               {"saves", Json::array()},
+               {"copy_s", c.copy_time.seconds()},
+               {"write_s", c.write_time.seconds()},
+               {"copy_idle_s", c.copy_idle.seconds()},
+               {"write_idle_s", c.write_idle.seconds()},
+               {"blocked_s", c.blocked.seconds()},
+               {"stalled_s", c.stalled.seconds()},
+               {"cost_s", c.cost.seconds()},
+               {"interval_s", c.interval.seconds()},
+               {"earliest_interval_s", c.earliest_interval.seconds()},
+               {"effective_step_time_s", c.effective_step_time.seconds()},
+               {"arrival_bytes_per_interval", c.bytes.count()},
+               {"served_bytes_per_interval", c.served_per_interval.count()},
+               {"backlog_bytes_per_interval", c.backlog_per_interval.count()},
+               {"unstable", c.backlog_per_interval > sim::Bytes()},
+               {"first_stall_save", OrNull(c.first_stall_save)},
+               {"first_stall_since_s", c.first_stall_since.seconds()},
+               {"first_stall_s", c.first_stall.seconds()},
+               {"servers", c.servers},
+               {"replicas", c.replicas},
+               {"servers_needed", OrNull(c.servers_needed)},
+               {"restart_s", OrNull(c.restart)},
+               {"restart_read_s", OrNull(c.restart_read)},
+               {"restart_read_idle_s", c.restart_idle.seconds()},
+               {"mtbf_hours", OrNull(c.mtbf_hours)},
+               {"waste", OrNull(c.waste)},
+               {"young_interval_s", OrNull(c.young_interval_s)},
+               {"young_waste", OrNull(c.young_waste)},
+               {"breakdown_rank", c.breakdown_rank},
+               {"breakdown_s", Seconds(c.breakdown)}};
+  for (const SaveReport& save : c.saves) json["saves"].push_back(SaveJson(save));
+  return json;
+}
+
 Json LayoutJson(const Report& report) {
   Json json = {{"tensor", report.tensor},     {"sequence", report.sequence},
                {"pipeline", report.pipeline}, {"virtual", report.virtual_stages},
@@ -126,6 +187,7 @@ std::string ReportJson(const Report& report) {
   json["cost_usd_per_step"] = OrNull(report.cost_usd_per_step);
   json["cost_usd_per_trillion_tokens"] = OrNull(report.cost_usd_per_trillion_tokens);
   json["closed_form"] = ClosedFormJson(report.closed_form);
+  json["checkpoint"] = report.checkpoint ? CheckpointJson(*report.checkpoint) : Json(nullptr);
   json["published_step_time_s"] = OrNull(report.published_step_time_s);
   json["published_source"] = report.published_source;
   json["warnings"] = report.warnings;

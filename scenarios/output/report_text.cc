@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "scenarios/output/checkpoint_text.h"
+
 namespace scenarios {
 namespace {
 
@@ -106,6 +108,16 @@ std::string PartTable(const std::string& title, const std::vector<TimePart>& par
   }
   text += Format("  %-24s %12s\n", "together", TimeText(whole).c_str());
   return text;
+}
+
+// The step that a save held up longest, beside the one without saves above.
+std::string HeldStepTable(const Report& r) {
+  if (!r.checkpoint || r.checkpoint->breakdown.empty()) return "";
+  sim::Duration whole;
+  for (const TimePart& part : r.checkpoint->breakdown) whole += part.time;
+  return PartTable(
+      Format("Breakdown of the step after a save on rank %u, held up longest", r.checkpoint->breakdown_rank),
+      r.checkpoint->breakdown, whole);
 }
 
 sim::Bytes PartOf(const StageReport& stage, const char* name) {
@@ -239,7 +251,7 @@ std::string ReportText(const Report& r) {
          PartTable(Format("Breakdown of the step on rank %u, which idles least", r.breakdown_rank),
                    r.breakdown, r.step_time) +
          PartTable("Critical path through all ranks", r.critical_path, r.step_time) + StageTable(r) +
-         TierTable(r) + ClosedFormText(r) + Footer(r);
+         TierTable(r) + CheckpointText(r) + HeldStepTable(r) + ClosedFormText(r) + Footer(r);
 }
 
 }  // namespace scenarios

@@ -8,12 +8,13 @@ namespace {
 // Before all ends.
 constexpr Time kNoMark = Time::Start() + Duration::Picoseconds(-1);
 
-void ReadMarks(const Program& program, const Timeline& timeline, StepTimes& steps) {
+void ReadMarks(const Program& program, const Timeline& timeline, std::size_t last, StepTimes& steps) {
   program.ForEachTask([&](TaskId task, const Place& at) {
     const TaskRow& row = program.row(at);
     if (row.task_class != TaskClass::kStepEnd) return;
     CHECK(row.label.micro_batch >= 0);
     const auto step = static_cast<std::size_t>(row.label.micro_batch);
+    if (step > last) return;
     if (step >= steps.end.size()) steps.end.resize(step + 1, kNoMark);
     Time& end = steps.end[step];
     end = std::max(end, timeline.end[task.pos()]);
@@ -27,16 +28,16 @@ void ReadMarks(const Program& program, const Timeline& timeline, StepTimes& step
 std::vector<Time> EndedSteps(const Program& program, const Timeline& timeline) {
   StepTimes steps;
   steps.rank_end.assign(program.ranks, Time::Start());
-  ReadMarks(program, timeline, steps);
+  ReadMarks(program, timeline, SIZE_MAX, steps);
   // A step that some rank has not ended ends at Time::Never(): so does the first of these.
   steps.end.erase(std::find(steps.end.begin(), steps.end.end(), Time::Never()), steps.end.end());
   return steps.end;
 }
 
-StepTimes FindSteps(const Program& program, const Timeline& timeline) {
+StepTimes FindSteps(const Program& program, const Timeline& timeline, std::size_t last) {
   StepTimes steps;
   steps.rank_end.assign(program.ranks, Time::Start());
-  ReadMarks(program, timeline, steps);
+  ReadMarks(program, timeline, last, steps);
   if (steps.end.empty()) {
     steps.end = {timeline.finish};
     steps.rank_end.assign(program.ranks, timeline.finish);

@@ -3,6 +3,7 @@
 #ifndef SIM_ANALYSIS_STEP_H_
 #define SIM_ANALYSIS_STEP_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "sim/analysis/intervals.h"
@@ -36,9 +37,11 @@ struct StepTimes {
 // that some rank has not. For runs that were stopped.
 std::vector<Time> EndedSteps(const Program& program, const Timeline& timeline);
 
-// A program without marks is one step. REQUIRES: steps are numbered from 0 on,
-// each with at least one mark
-StepTimes FindSteps(const Program& program, const Timeline& timeline);
+// A program without marks is one step. With `last` the steps after it are left
+// out, as if the run had ended there: what the job does before something that
+// disturbs it. REQUIRES: steps are numbered from 0 on, each with at least one
+// mark; `last` is one of them
+StepTimes FindSteps(const Program& program, const Timeline& timeline, std::size_t last = SIZE_MAX);
 
 }  // namespace sim
 

@@ -67,7 +67,8 @@ std::string Program::NameOf(TaskId task) const {
   const Label& l = r.label;
   std::string text = names[l.name];
   if (l.micro_batch >= 0) {
-    text += r.task_class == TaskClass::kStepEnd ? " " : " mb";
+    const bool numbered = r.task_class == TaskClass::kStepEnd || r.task_class == TaskClass::kCheckpoint;
+    text += numbered ? " " : " mb";
     text += std::to_string(l.micro_batch);
   }
   if (l.layer >= 0) text += " layer " + std::to_string(l.layer);

@@ -68,7 +68,7 @@ constexpr bool IsWork(TaskClass c) { return c <= TaskClass::kOptimizer; }
 struct Label {
   std::uint16_t name = 0;         // Program::names
   std::int16_t layer = -1;        // of the whole model; -1: none
-  std::int32_t micro_batch = -1;  // -1: none; for kStepEnd the step
+  std::int32_t micro_batch = -1;  // -1: none; for kStepEnd the step, for kCheckpoint the save
   auto operator<=>(const Label&) const = default;
 };
 

@@ -31,6 +31,11 @@ Duration ZeroBubble1PBubble(std::uint32_t stages, Duration forward, Duration bac
   return (std::int64_t{stages} - 1) * (forward + backward - 2 * weight);
 }
 
+Duration ZeroBubble2PBubble(std::uint32_t stages, Duration forward, Duration backward, Duration weight) {
+  CHECK(stages > 0);
+  return (std::int64_t{stages} - 1) * (forward + backward - 3 * weight);
+}
+
 Duration DualPipeBubble(std::uint32_t stages, Duration overlapped, Duration backward, Duration weight) {
   CHECK(stages > 0 && stages % 2 == 0);
   return (std::int64_t{stages} / 2 - 1) * (overlapped + backward - 3 * weight);

@@ -33,12 +33,16 @@ BubbleShare BubbleOfTotal(const PipelineShape& shape);
 // GPipe and 1F1B: (p-1)(F+B).
 Duration OneForwardOneBackwardBubble(std::uint32_t stages, Duration forward, Duration backward);
 
-// The three below: source: deepseek-ai/DualPipe, README, "Pipeline bubbles and
+// Those below, where nothing else is said: source: deepseek-ai/DualPipe, README, "Pipeline bubbles and
 // memory usage comparison".
 // ZB1P, zero-bubble with the memory of 1F1B: (p-1)(F+B-2W).
 Duration ZeroBubble1PBubble(std::uint32_t stages, Duration forward, Duration backward, Duration weight);
 
-// DualPipe and DualPipeV: (p/2-1)(FB+B-3W), where FB is one forward and one
+// ZB2P, zero-bubble with twice that memory, each stage by its own clock: (p-1)(F+B-3W).
+// Source: Qi et al., "Zero bubble pipeline parallelism", ICLR 2024, table 2.
+Duration ZeroBubble2PBubble(std::uint32_t stages, Duration forward, Duration backward, Duration weight);
+
+// DualPipe and DualPipeV (p = pieces of the model): (p/2-1)(FB+B-3W), where FB is one forward and one
 // backward that hide each other's communication. REQUIRES: an even p
 Duration DualPipeBubble(std::uint32_t stages, Duration overlapped, Duration backward, Duration weight);
 

@@ -1,8 +1,10 @@
+#include "sim/schedule/bubble.h"
 #include "sim/schedule/schedules.h"
 
 namespace sim {
+namespace {
 
-std::optional<Error> RefuseGPipe(const PipelineShape& shape) { return RefuseChunks(shape, "gpipe"); }
+std::optional<Error> Refuse(const PipelineShape& shape) { return RefuseChunks(shape, "gpipe"); }
 
 // All forwards, then all backwards. With equal stages and free communication
 // the step takes (m + p - 1)(f + b), as under 1F1B; only memory is worse.
@@ -15,8 +17,8 @@ std::optional<Error> RefuseGPipe(const PipelineShape& shape) { return RefuseChun
 // using pipeline parallelism", NeurIPS 2019; Narayanan et al., "Efficient
 // large-scale language model training on GPU clusters using Megatron-LM",
 // SC 2021, figure 3.
-std::vector<PipelineStep> GPipe(const PipelineShape& shape, std::uint32_t stage) {
-  CHECK(!RefuseGPipe(shape) && stage < shape.stages);
+std::vector<PipelineStep> Order(const PipelineShape& shape, std::uint32_t stage) {
+  CHECK(!Refuse(shape) && stage < shape.stages);
   std::vector<PipelineStep> steps;
   steps.reserve(std::size_t{2} * shape.microbatches);
   for (const auto kind : {PipelineStep::Kind::kForward, PipelineStep::Kind::kBackward}) {
@@ -27,9 +29,25 @@ std::vector<PipelineStep> GPipe(const PipelineShape& shape, std::uint32_t stage)
   return steps;
 }
 
-std::uint32_t GPipeInFlight(const PipelineShape& shape, std::uint32_t stage) {
-  CHECK(!RefuseGPipe(shape) && stage < shape.stages);
+std::uint32_t InFlight(const PipelineShape& shape, std::uint32_t stage) {
+  CHECK(!Refuse(shape) && stage < shape.stages);
   return shape.microbatches;
 }
+
+std::optional<Duration> Bubble(const PipelineShape& shape, const PassTimes& times) {
+  return OneForwardOneBackwardBubble(shape.stages, times.forward, times.backward());
+}
+
+}  // namespace
+
+const PipelineSchedule kGPipe = {
+    .name = "gpipe",
+    .summary = "all forwards, then all backwards",
+    .needs = "1 chunk",
+    .refuse = Refuse,
+    .order = Order,
+    .in_flight = InFlight,
+    .bubble = Bubble,
+};
 
 }  // namespace sim

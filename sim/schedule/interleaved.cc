@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/schedule/bubble.h"
 #include "sim/schedule/schedules.h"
 
 namespace sim {
@@ -75,12 +76,10 @@ std::optional<Error> RefuseGroups(const PipelineShape& shape) {
   return std::nullopt;
 }
 
-}  // namespace
-
 // Any group size from p to m is legal, if the last group is not smaller than
 // p: then no stage ever waits in the steady state, and the step takes
 // (m v + p - 1)(f + b) in times of one chunk. Smaller groups stall or deadlock.
-std::optional<Error> RefuseInterleaved(const PipelineShape& shape) {
+std::optional<Error> Refuse(const PipelineShape& shape) {
   if (std::optional<Error> error = RefuseSize(shape)) return error;
   if (shape.chunks < 2) {
     return Error{"interleaved: 1 chunk a stage is nothing to interleave; 2 or more, or schedule \"1f1b\""};
@@ -88,11 +87,15 @@ std::optional<Error> RefuseInterleaved(const PipelineShape& shape) {
   if (shape.stages < 2) {
     return Error{"interleaved: 1 stage has no bubble to shrink; 2 or more stages, or schedule \"1f1b\""};
   }
+  if (shape.parts > 1) {
+    return Error{"interleaved: a sequence in " + Number(shape.parts) +
+                 " parts; only schedule \"seq1f1b\" cuts sequences"};
+  }
   return RefuseGroups(shape);
 }
 
-std::vector<PipelineStep> Interleaved(const PipelineShape& shape, std::uint32_t stage) {
-  CHECK(!RefuseInterleaved(shape) && stage < shape.stages);
+std::vector<PipelineStep> Order(const PipelineShape& shape, std::uint32_t stage) {
+  CHECK(!Refuse(shape) && stage < shape.stages);
   using enum PipelineStep::Kind;
   const std::vector<Piece> pieces = ForwardOrder(shape);
   const std::size_t warmup = Warmup(shape, stage);
@@ -115,9 +118,26 @@ std::vector<PipelineStep> Interleaved(const PipelineShape& shape, std::uint32_t 
   return steps;
 }
 
-std::uint32_t InterleavedInFlight(const PipelineShape& shape, std::uint32_t stage) {
-  CHECK(!RefuseInterleaved(shape) && stage < shape.stages);
+std::uint32_t InFlight(const PipelineShape& shape, std::uint32_t stage) {
+  CHECK(!Refuse(shape) && stage < shape.stages);
   return std::min(shape.microbatches * shape.chunks, Warmup(shape, stage) + 1);
 }
+
+std::optional<Duration> Bubble(const PipelineShape& shape, const PassTimes& times) {
+  return OneForwardOneBackwardBubble(shape.stages, times.forward, times.backward());
+}
+
+}  // namespace
+
+const PipelineSchedule kInterleaved = {
+    .name = "interleaved",
+    .summary = "1F1B over several chunks a stage: the bubble shrinks by their number",
+    .needs = "2 or more chunks and stages; micro-batches a multiple of p, or a group size",
+    .chunks = 2,
+    .refuse = Refuse,
+    .order = Order,
+    .in_flight = InFlight,
+    .bubble = Bubble,
+};
 
 }  // namespace sim

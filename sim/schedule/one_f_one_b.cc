@@ -1,12 +1,12 @@
 #include <algorithm>
 
+#include "sim/schedule/bubble.h"
 #include "sim/schedule/schedules.h"
 
 namespace sim {
+namespace {
 
-std::optional<Error> RefuseOneForwardOneBackward(const PipelineShape& shape) {
-  return RefuseChunks(shape, "1f1b");
-}
+std::optional<Error> Refuse(const PipelineShape& shape) { return RefuseChunks(shape, "1f1b"); }
 
 // Fill the pipeline with forwards, then alternate one forward and one backward,
 // then drain the backwards. Stage s needs p-1-s forwards before the gradient of
@@ -15,8 +15,8 @@ std::optional<Error> RefuseOneForwardOneBackward(const PipelineShape& shape) {
 // Source: Narayanan et al., "PipeDream: Generalized pipeline parallelism for
 // DNN training", SOSP 2019; the form with a flush: Narayanan et al., SC 2021,
 // figure 4 (top).
-std::vector<PipelineStep> OneForwardOneBackward(const PipelineShape& shape, std::uint32_t stage) {
-  CHECK(!RefuseOneForwardOneBackward(shape) && stage < shape.stages);
+std::vector<PipelineStep> Order(const PipelineShape& shape, std::uint32_t stage) {
+  CHECK(!Refuse(shape) && stage < shape.stages);
   using enum PipelineStep::Kind;
   const std::uint32_t warmup = std::min(shape.stages - 1 - stage, shape.microbatches);
   std::vector<PipelineStep> steps;
@@ -33,9 +33,25 @@ std::vector<PipelineStep> OneForwardOneBackward(const PipelineShape& shape, std:
   return steps;
 }
 
-std::uint32_t OneForwardOneBackwardInFlight(const PipelineShape& shape, std::uint32_t stage) {
-  CHECK(!RefuseOneForwardOneBackward(shape) && stage < shape.stages);
+std::uint32_t InFlight(const PipelineShape& shape, std::uint32_t stage) {
+  CHECK(!Refuse(shape) && stage < shape.stages);
   return std::min(shape.microbatches, shape.stages - stage);
 }
+
+std::optional<Duration> Bubble(const PipelineShape& shape, const PassTimes& times) {
+  return OneForwardOneBackwardBubble(shape.stages, times.forward, times.backward());
+}
+
+}  // namespace
+
+const PipelineSchedule kOneForwardOneBackward = {
+    .name = "1f1b",
+    .summary = "one forward, one backward in turn, after a warm-up that fills the pipeline",
+    .needs = "1 chunk",
+    .refuse = Refuse,
+    .order = Order,
+    .in_flight = InFlight,
+    .bubble = Bubble,
+};
 
 }  // namespace sim

@@ -7,12 +7,12 @@ namespace {
 
 // Far above any real job; keeps the counts below within 32 bits.
 constexpr std::uint32_t kMaxStages = 1 << 16;
-constexpr std::uint32_t kMaxPieces = 1 << 20;  // micro-batches times chunks
+constexpr std::uint32_t kMaxPieces = 1 << 20;  // micro-batches times chunks times parts
 
-constexpr PipelineSchedule kSchedules[] = {
-    {"gpipe", RefuseGPipe, GPipe, GPipeInFlight},
-    {"1f1b", RefuseOneForwardOneBackward, OneForwardOneBackward, OneForwardOneBackwardInFlight},
-    {"interleaved", RefuseInterleaved, Interleaved, InterleavedInFlight},
+constexpr const PipelineSchedule* kSchedules[] = {
+    &kGPipe,        &kOneForwardOneBackward, &kInterleaved, &kSequence, &kZeroBubbleH1,
+    &kZeroBubbleH2, &kZeroBubbleV,           &kVHalf,       &kVMin,     &kDualPipe,
+    &kDualPipeV,
 };
 
 }  // namespace
@@ -21,6 +21,7 @@ std::optional<Error> RefuseSize(const PipelineShape& shape) {
   if (shape.stages == 0) return Error{"0 pipeline stages; 1 means no pipeline"};
   if (shape.microbatches == 0) return Error{"0 micro-batches; a step needs at least 1"};
   if (shape.chunks == 0) return Error{"0 chunks a stage; 1 means the stage is not cut"};
+  if (shape.parts == 0) return Error{"0 parts of a sequence; 1 means it is not cut"};
   if (shape.stages > kMaxStages) {
     return Error{std::to_string(shape.stages) + " pipeline stages; at most " + std::to_string(kMaxStages) +
                  " would do"};
@@ -29,6 +30,24 @@ std::optional<Error> RefuseSize(const PipelineShape& shape) {
   if (pieces > kMaxPieces) {
     return Error{std::to_string(pieces) + " pieces of work a stage (micro-batches times chunks); at most " +
                  std::to_string(kMaxPieces) + " would do"};
+  }
+  if (pieces * shape.parts > kMaxPieces) {
+    return Error{std::to_string(pieces * shape.parts) +
+                 " pieces of work a stage (micro-batches times parts of a sequence); at most " +
+                 std::to_string(kMaxPieces) + " would do"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> RefuseExtras(const PipelineShape& shape, const char* schedule) {
+  if (std::optional<Error> error = RefuseSize(shape)) return error;
+  if (shape.group_size != 0) {
+    return Error{std::string(schedule) + ": group size " + std::to_string(shape.group_size) +
+                 "; only schedule \"interleaved\" has groups"};
+  }
+  if (shape.parts > 1) {
+    return Error{std::string(schedule) + ": a sequence in " + std::to_string(shape.parts) +
+                 " parts; only schedule \"seq1f1b\" cuts sequences"};
   }
   return std::nullopt;
 }
@@ -39,29 +58,23 @@ std::optional<Error> RefuseChunks(const PipelineShape& shape, const char* schedu
     return Error{std::string(schedule) + ": " + std::to_string(shape.chunks) +
                  " chunks a stage; 1, or schedule \"interleaved\""};
   }
-  if (shape.group_size != 0) {
-    return Error{std::string(schedule) + ": group size " + std::to_string(shape.group_size) +
-                 "; only schedule \"interleaved\" has groups"};
+  return RefuseExtras(shape, schedule);
+}
+
+std::optional<Error> RefuseAllButTwoChunks(const PipelineShape& shape, const char* schedule) {
+  if (std::optional<Error> error = RefuseExtras(shape, schedule)) return error;
+  if (shape.chunks != 2) {
+    return Error{std::string(schedule) + ": " + std::to_string(shape.chunks) +
+                 (shape.chunks == 1 ? " chunk" : " chunks") + " a stage; it has 2"};
   }
   return std::nullopt;
 }
 
-std::string ToText(std::span<const PipelineStep> steps, std::uint32_t chunks) {
-  std::string text;
-  for (const PipelineStep& step : steps) {
-    if (!text.empty()) text += ' ';
-    text += step.kind == PipelineStep::Kind::kForward ? 'F' : 'B';
-    text += std::to_string(step.microbatch);
-    if (chunks > 1) text += '.' + std::to_string(step.chunk);
-  }
-  return text;
-}
-
-std::span<const PipelineSchedule> PipelineSchedules() { return kSchedules; }
+std::span<const PipelineSchedule* const> PipelineSchedules() { return kSchedules; }
 
 const PipelineSchedule* FindPipelineSchedule(std::string_view name) {
-  for (const PipelineSchedule& schedule : kSchedules) {
-    if (schedule.name == name) return &schedule;
+  for (const PipelineSchedule* schedule : kSchedules) {
+    if (schedule->name == name) return schedule;
   }
   return nullptr;
 }

@@ -212,9 +212,8 @@ TEST(DeviceErrors, AMissingFieldIsNamed) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/bare.textproto") << "name: \"bare\"\n";
   const std::vector<std::string> errors = ErrorsOf("bare", {}, folder);
-  for (const char* field :
-       {"architecture", "capability", "sms", "memory", "peaks", "gemm", "memory_bound", "kernel",
-        "interference", "collectives", "node", "basis", "source"}) {
+  for (const char* field : {"architecture", "capability", "sms", "memory", "peaks", "gemm", "memory_bound",
+                            "kernel", "interference", "collectives", "node", "basis", "source"}) {
     EXPECT_THAT(errors, Contains(AllOf(HasSubstr(std::string(": ") + field), HasSubstr("missing")))) << field;
   }
 }

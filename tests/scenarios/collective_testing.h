@@ -43,12 +43,6 @@ struct Played {
   std::vector<sim::Duration> bystanders;  // their ends
 };
 
-inline std::vector<sim::ByteRate> CapacitiesOf(const topologies::Fabric& fabric) {
-  std::vector<sim::ByteRate> capacities;
-  for (const topologies::Link& link : fabric.links) capacities.push_back(link.capacity);
-  return capacities;
-}
-
 // One seat a communication is enough here: who else waits does not matter.
 class Stage {
  public:

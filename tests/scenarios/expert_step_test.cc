@@ -5,7 +5,9 @@
 #include <map>
 #include <string_view>
 
+#include "models/parameters.h"
 #include "models/transformer.h"
+#include "scenarios/checkpoint_plan.h"
 #include "scenarios/lowering.h"
 #include "scenarios/run.h"
 #include "scenarios/stage_memory.h"
@@ -157,6 +159,31 @@ TEST(ExpertSteps, MemoryTellsExpertsApartAndCutsTheirOptimizerOverExpertData) {
   EXPECT_EQ(parts.at("expert_master_weights"), 4 * experts / 2);  // expert data 16 / 8
   EXPECT_EQ(parts.at("expert_moments"), 8 * experts / 2);
   EXPECT_EQ(parts.at("weights"), 2 * (run.report.stages[0].parameters - experts));
+}
+
+// A save has each number once, whoever holds it: 14 bytes of the whole model; and each
+// expert's weights are written by a rank that has them.
+TEST(ExpertSteps, ASaveHasEveryExpertOnce) {
+  const Sets job = {{"model", "mixtral_8x7b"},
+                    {"layout.tensor", "1"},
+                    {"layout.pipeline", "1"},
+                    {"layout.expert", "8"},
+                    {"training.vocabulary_divisor", "1"},
+                    {"checkpoint.every_steps", "1"},
+                    {"checkpoint.storage.servers", "1"},
+                    {"checkpoint.storage.write_gb_per_s", "10"},
+                    {"checkpoint.storage.read_gb_per_s", "10"},
+                    {"checkpoint.storage.source.title", "test"},
+                    {"checkpoint.path", "NIC"},
+                    {"checkpoint.replicas_write", "FIRST"},
+                    {"checkpoint.source.title", "test"}};
+  const Loading loading = Load(job);
+  ASSERT_TRUE(loading.scenario) << testing::PrintToString(loading.errors());
+  const CheckpointPlan plan = PlanCheckpoint(*loading.scenario);
+  EXPECT_EQ(plan.total.count(), 14 * models::ParametersOf(loading.scenario->model).total());
+  // Ranks 0 to 7 write the weights of an expert a layer each, 8 to 15 only their share of the state.
+  const std::int64_t experts = std::int64_t{32} * 3 * 4096 * 14336;
+  EXPECT_EQ((plan.rank_bytes[1] - plan.rank_bytes[9]).count(), 2 * experts);
 }
 
 TEST(ExpertSteps, SharedExpertsBesideTheDispatchHideItInPart) {

@@ -48,7 +48,7 @@ void CheckGuard(const Source& source, Complaints* complaints) {
 // Data is not wrapped: a note with a source is one string.
 bool IsData(const std::string& path) {
   return EndsWith(path, ".textproto") || EndsWith(path, ".csv") || EndsWith(path, ".json") ||
-         EndsWith(path, "embed.cmake");
+         EndsWith(path, ".order") || EndsWith(path, "embed.cmake");
 }
 
 }  // namespace

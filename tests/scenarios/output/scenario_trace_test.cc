@@ -49,5 +49,26 @@ TEST(ScenarioTrace, OfAPipelineHasNothingAViewerChokesOn) {
   }
 }
 
+TEST(ScenarioTrace, OfASaveShowsCopiesAndWritesOnTracksOfTheirOwn) {
+  proto::Diagnostics diagnostics;
+  const auto scenario = LoadScenario("llama_70b_64xh800_checkpoint",
+                                     {{1, "batch.global", "8"}, {2, "steps", "6"}}, &diagnostics);
+  ASSERT_TRUE(scenario.has_value()) << testing::PrintToString(diagnostics.errors());
+  const RunResult run = scenarios::Run(*scenario).value();
+  TraceOptions options{.path = testing::TempDir() + "save.json"};
+  options.ranks = {sim::Rank(std::uint32_t{5})};
+  ASSERT_TRUE(WriteChromeTrace(run.steps.program, run.timeline, options).ok());
+  const json trace = json::parse(ReadMaybeGz(options.path));
+  EXPECT_THAT(ProblemsOf(trace), testing::IsEmpty());
+  std::set<std::string> tracks, slices;
+  for (const json& event : EventsOf(trace, "M")) {
+    if (event["name"] == "thread_name") tracks.insert(event["args"]["name"]);
+  }
+  for (const json& event : EventsOf(trace, "X")) slices.insert(event["name"]);
+  EXPECT_TRUE(tracks.contains("copy out") && tracks.contains("host"));
+  EXPECT_TRUE(slices.contains("copy to host")) << testing::PrintToString(slices);
+  EXPECT_TRUE(slices.contains("write checkpoint"));
+}
+
 }  // namespace
 }  // namespace scenarios

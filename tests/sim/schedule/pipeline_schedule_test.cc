@@ -119,9 +119,10 @@ TEST(PipelineSchedule, HoldsAsManyMicroBatchesInFlightAsTheClosedFormsSay) {
 }
 
 TEST(PipelineSchedule, IsFoundByItsNameAlone) {
-  ASSERT_EQ(PipelineSchedules().size(), 3u);
-  for (const PipelineSchedule& schedule : PipelineSchedules()) {
-    EXPECT_EQ(FindPipelineSchedule(schedule.name), &schedule);
+  ASSERT_EQ(PipelineSchedules().size(), 11u);
+  for (const PipelineSchedule* schedule : PipelineSchedules()) {
+    EXPECT_EQ(FindPipelineSchedule(schedule->name), schedule);
+    EXPECT_FALSE(schedule->summary.empty() || schedule->needs.empty()) << schedule->name;
   }
   EXPECT_EQ(FindPipelineSchedule("1F1B"), nullptr);
   EXPECT_EQ(FindPipelineSchedule(""), nullptr);
@@ -132,6 +133,11 @@ TEST(PipelineStepText, NamesChunksOnlyWhereThereAreSeveral) {
   EXPECT_EQ(ToText(steps, 2), "F12.0 B3.1");
   EXPECT_EQ(ToText(std::span(steps).first(1)), "F12");
   EXPECT_EQ(ToText({}), "");
+  const PipelineStep more[] = {{PipelineStep::Kind::kForward, 4, 0, 1, true},
+                               {PipelineStep::Kind::kBackward, 0, 1, 0},
+                               {PipelineStep::Kind::kBackwardInput, 1, 0, 0},
+                               {PipelineStep::Kind::kBackwardWeight, 1, 0, 0}};
+  EXPECT_EQ(ToText(more, 2, 2), "F4.0-1&B0.1-0 I1.0-0 W1.0-0");
 }
 
 }  // namespace

@@ -1,0 +1,110 @@
+#include "topologies/storage.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/check.h"
+#include "topologies/fabric_builder.h"
+#include "topologies/node_plan.h"
+#include "topologies/topology.h"
+
+namespace topologies {
+namespace {
+
+sim::LinkId WayBack(sim::LinkId cable) { return sim::LinkId(cable.value() + 1); }
+
+// What storage adds to the plan.
+struct AddedLinks {
+  std::vector<sim::LinkId> memory;    // by node; both directions share it, as they share the DRAM
+  std::vector<sim::LinkId> frontend;  // by node; the way in is the next id
+  sim::LinkId write, read;
+};
+
+AddedLinks AddLinks(const NodePlan& plan, const StorageSpec& spec, std::span<const VertexId> hosts,
+                    FabricBuilder* builder) {
+  AddedLinks added;
+  for (std::uint32_t node = 0; node < plan.nodes; ++node) {
+    const std::string name = "node" + std::to_string(node) + "/memory";
+    const VertexId memory = builder->Add(VertexKind::kMemory, name);
+    added.memory.push_back(builder->AddLink(hosts[node], memory, plan.shape.host_memory, {}));
+  }
+  const VertexId storage = builder->Add(VertexKind::kStorage, "storage", spec.servers);
+  const VertexId disks = builder->Add(VertexKind::kStorage, "disks", 0);
+  for (std::uint32_t node = 0; spec.frontend > sim::ByteRate() && node < plan.nodes; ++node) {
+    added.frontend.push_back(builder->AddCable(hosts[node], storage, spec.frontend, {}, {}));
+  }
+  added.write = builder->AddLink(storage, disks, spec.write, {});
+  added.read = builder->AddLink(disks, storage, spec.read, {});
+  return added;
+}
+
+// Copies cross the same cables both ways.
+void AddCopies(const NodePlan& plan, std::uint32_t node, std::uint32_t device, sim::LinkId memory,
+               StorageRoutes* routes) {
+  const sim::LinkId lane = plan.Pcie(node, device), root = plan.Host(node, plan.PcieSwitchOf(device));
+  const sim::Duration latency = 2 * plan.shape.pcie_latency;
+  routes->to_host.push_back({.uses = {{lane}, {root}, {memory}}, .latency = latency});
+  routes->to_device.push_back({.uses = {{memory}, {WayBack(root)}, {WayBack(lane)}}, .latency = latency});
+}
+
+void AddTransfers(const NodePlan& plan, const StorageSpec& spec, std::uint32_t node, std::uint32_t device,
+                  const AddedLinks& added, StorageRoutes* routes) {
+  Route write{.uses = {{added.memory[node], spec.memory_passes}}};
+  Route read{.uses = {{added.read}}};
+  if (spec.frontend > sim::ByteRate()) {
+    write.uses.push_back({added.frontend[node]});
+    read.uses.push_back({WayBack(added.frontend[node])});
+  } else {
+    const std::uint32_t nic = plan.NicOf(device);
+    const sim::LinkId up[] = {WayBack(plan.Host(node, nic)), plan.Adapter(node, nic), plan.Port(node, nic)};
+    for (const sim::LinkId link : up) write.uses.push_back({link});
+    if (plan.spines > 0) {
+      const sim::LinkId uplink = plan.Uplink(nic, node / plan.nodes_per_leaf);
+      write.uses.push_back({uplink});
+      read.uses.push_back({WayBack(uplink)});
+    }
+    const sim::LinkId down[] = {WayBack(plan.Port(node, nic)), WayBack(plan.Adapter(node, nic)),
+                                plan.Host(node, nic)};
+    for (const sim::LinkId link : down) read.uses.push_back({link});
+    write.latency = 2 * plan.shape.pcie_latency + plan.shape.nic_latency + plan.switch_latency;
+    if (plan.spines > 0) write.latency += plan.switch_latency;
+    read.latency = write.latency;
+  }
+  write.uses.push_back({added.write});
+  read.uses.push_back({added.memory[node], spec.memory_passes});
+  routes->write.push_back(std::move(write));
+  routes->read.push_back(std::move(read));
+}
+
+}  // namespace
+
+std::optional<sim::Error> RefuseStorage(const NodePlan& plan, const StorageSpec& spec) {
+  const std::string node = "node \"" + plan.shape.name + "\"";
+  if (plan.switches == 0) {
+    return sim::Error{node + " has no PCIe here, so its devices do not reach their host's memory"};
+  }
+  if (plan.shape.host_memory < kSlowest) {
+    return sim::Error{"the host memory of " + node + " has no rate"};
+  }
+  if (spec.frontend == sim::ByteRate() && plan.nics == 0) {
+    return sim::Error{"NIC needs NICs, and this topology cables none of " + node + "; FRONTEND would do"};
+  }
+  return std::nullopt;
+}
+
+StorageRoutes AttachStorage(const NodePlan& plan, const StorageSpec& spec, std::span<const VertexId> hosts,
+                            FabricBuilder* builder) {
+  CHECK(hosts.size() == plan.nodes && spec.memory_passes > 0);
+  const AddedLinks added = AddLinks(plan, spec, hosts, builder);
+  StorageRoutes routes;
+  for (std::uint32_t node = 0; node < plan.nodes; ++node) {
+    for (std::uint32_t device = 0; device < plan.devices; ++device) {
+      AddCopies(plan, node, device, added.memory[node], &routes);
+      AddTransfers(plan, spec, node, device, added, &routes);
+    }
+  }
+  return routes;
+}
+
+}  // namespace topologies
