@@ -11,6 +11,13 @@
 // phases run on. `backward_weight` runs beside the backward reduce, as in
 // Megatron-LM.
 //
+// Where the routed experts of a layer are spread over more ranks than the tensor
+// group, tokens travel to them and back (experts_block.h); `main` is then the
+// shared experts alone, and the tensor group's communication is theirs:
+//
+//   forward    before_gather  [outward]  experts.forward   [homeward]  after_reduce
+//   backward   backward_head  [outward]  experts.backward  [homeward]  backward_tail
+//
 // Source: Korthikanti et al., "Reducing activation recomputation in large
 // transformer models", 2022, figures 5 and 6.
 
@@ -23,6 +30,7 @@
 
 #include "sim/base/kernel.h"
 #include "sim/base/units.h"
+#include "sim/collective/collective.h"
 
 namespace models {
 
@@ -31,6 +39,28 @@ struct SelectiveModules {
   bool attention_core = true;  // Megatron-LM's core_attn
   bool norm_output = false;    // its layernorm: what attention and feed-forward read
   bool nonlinearity = false;   // its moe_act, here of every feed-forward: what the last matrix reads
+};
+
+// How tokens get to the experts of other ranks.
+enum class Dispatcher : std::uint8_t {
+  kAllToAll,   // a row for each expert that a token visits, to the rank that has it
+  kAllGather,  // every rank of the expert group gets all tokens, and sums come back
+  kDeepEp,     // a row for each node and each rank of it that a token visits, once
+};
+
+// How the routed experts of each layer are spread over the ranks of a stage.
+struct ExpertSpread {
+  std::int64_t expert = 1;         // expert groups, each with as many whole experts
+  std::int64_t expert_tensor = 0;  // ranks that cut each expert; 0 = as the tensor group cuts a layer
+  Dispatcher dispatcher = Dispatcher::kAllToAll;
+  bool fp8_dispatch = false;    // tokens travel outward in FP8, with an FP32 scale every 128 channels
+  double capacity_factor = 0;   // see ExpertCapacity(); every expert gets exactly as many. 0 = no limit
+  bool overlap_shared = false;  // the shared experts run while the tokens travel
+  std::int64_t nodes = 1;       // NVLink domains that the ranks of one dispatch lie on
+  std::int64_t node_limit = 0;  // domains that one token's experts lie on, at most; 0 = all of them
+  // Choices that each expert group gets, in any unit; empty = all as many.
+  std::vector<std::int64_t> loads;
+  std::int64_t group = 0;  // the expert group whose rank it is; matters where loads differ
 };
 
 // How one rank executes the model.
@@ -47,6 +77,11 @@ struct Execution {
   bool dropout = false;
   bool gradient_fp32 = true;  // weight gradients accumulate in FP32
   SelectiveModules selective;
+  ExpertSpread experts;
+
+  std::int64_t expert_tensor() const { return experts.expert_tensor > 0 ? experts.expert_tensor : tensor; }
+  // Whether tokens leave the tensor group to visit experts.
+  bool spreads_experts() const { return experts.expert > 1 || expert_tensor() != tensor; }
 };
 
 // A tensor kept from forward to backward.
@@ -54,6 +89,27 @@ struct Activation {
   const char* name = "";
   sim::Bytes bytes;        // on this rank
   bool selective = false;  // dropped by selective recomputation
+};
+
+// One collective on the tokens' way to the experts or back.
+struct ExpertMove {
+  enum class Group : std::uint8_t { kExpert, kExpertTensor, kBoth };
+  sim::CollectiveKind kind = sim::CollectiveKind::kAllToAll;
+  Group group = Group::kExpert;
+  sim::Bytes size = {};    // as the kind counts it
+  sim::Bytes inside = {};  // of them inside a domain: for kAllToAllByNode
+  bool uneven = false;     // an all-to-all whose parts are as ExpertSpread::loads
+  bool outward = true;
+};
+
+// Work and moves of routed experts that are spread.
+struct SpreadExperts {
+  std::vector<sim::Kernel> forward, backward;
+  std::vector<ExpertMove> outward, homeward;  // the backward's gradients travel likewise
+  // Without sequence parallelism the ranks of a tensor group share out their tokens, and
+  // gather the results (in the backward, the gradients) again: the whole tensor. Else zero.
+  sim::Bytes gather;
+  std::int64_t rows = 0;  // that this rank's experts work on
 };
 
 struct Block {
@@ -77,6 +133,9 @@ struct Block {
   // main: the loss's per-token figures over a vocabulary that is cut. Zero otherwise.
   std::int64_t small_reduces = 0;
   sim::Bytes small_reduce;
+
+  bool spread = false;  // `experts` is used
+  SpreadExperts experts;
 };
 
 }  // namespace models

@@ -1,7 +1,12 @@
 #include "models/experts_block.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "models/feed_forward.h"
 #include "models/kernels.h"
+#include "models/parameters.h"
+#include "sim/base/check.h"
 
 namespace models {
 namespace {
@@ -15,29 +20,76 @@ sim::NumberFormat RouterFormat(sim::NumberFormat format) {
   return format == sim::NumberFormat::kFp8 ? sim::NumberFormat::kBf16 : format;
 }
 
+// Rows of one rank's tokens that go to experts: once for each expert visited, or
+// what the experts' capacities make of it.
+std::int64_t RowsOf(const Model& m, const Execution& e, std::int64_t tokens) {
+  const Experts& experts = m.experts;
+  if (e.experts.capacity_factor == 0) return tokens * experts.per_token;
+  return experts.routed *
+         ExpertCapacity(tokens, experts.routed, experts.per_token, e.experts.capacity_factor);
+}
+
+// Of `rows` of one rank, those for the experts of this rank's group.
+std::int64_t RowsForGroup(const ExpertSpread& spread, std::int64_t rows) {
+  if (spread.loads.empty()) return 0;
+  sim::Wide before = 0, own = 0, all = 0;
+  for (std::size_t i = 0; i < spread.loads.size(); ++i) {
+    const auto group = static_cast<std::int64_t>(i);
+    if (group < spread.group) before += spread.loads[i];
+    if (group == spread.group) own = spread.loads[i];
+    all += spread.loads[i];
+  }
+  return static_cast<std::int64_t>(rows * (before + own) / all - rows * before / all);
+}
+
+// Rows that the experts of one rank work on.
+std::int64_t RowsAtExperts(const Execution& e, std::int64_t sent) {
+  if (!e.spreads_experts()) return sent;
+  const std::int64_t cut = e.expert_tensor();
+  if (e.experts.loads.empty() || e.experts.capacity_factor > 0) return sent * cut;
+  return RowsForGroup(e.experts, sent) * e.experts.expert * cut;
+}
+
+// Tokens that one rank takes to spread experts: its part of the sequence, or where all
+// ranks of a tensor group have the same tokens, an even part of these.
+std::int64_t OwnTokens(const Execution& e, const Sizes& sizes) {
+  if (!e.spreads_experts()) return sizes.tokens;
+  return (sizes.tokens + e.tensor - 1) / e.tensor;
+}
+
 struct Layer {
   Layer(const Model& m, const Execution& e)
       : model(m),
         execution(e),
         sizes(m, e),
-        rows(sizes.tokens * m.experts.per_token),
-        routed(m, e, kRoutedNames, rows, m.experts.ffn / e.tensor, m.experts.routed),
+        own(OwnTokens(e, sizes)),
+        rows(RowsOf(m, e, own)),
+        routed(m, e, kRoutedNames, RowsAtExperts(e, rows), m.experts.ffn / e.expert_tensor(),
+               m.experts.routed / e.experts.expert),
         shared(m, e, kSharedNames, sizes.tokens, m.experts.shared * (m.experts.shared_ffn / e.tensor), 1) {
+    CHECK(CanSpread(m, e.experts.expert, e.expert_tensor()));
     logits = m.experts.routed + (m.experts.shared_gate ? 1 : 0);
     whole_bytes = sizes.whole_h * sizes.element;
-    permuted_bytes = rows * m.hidden * sizes.element;
+    cut_bytes = sizes.cut_h * sizes.element;
+    own_bytes = own * m.hidden * sizes.element;
+    sent_bytes = rows * m.hidden * sizes.element;
+    permuted_bytes = routed.rows * m.hidden * sizes.element;
     score_bytes = 4 * sizes.cut * logits;
-    down_bias_bytes = m.biases.mlp ? m.experts.routed * m.hidden * sizes.element : 0;
+    down_bias_bytes = m.biases.mlp ? routed.experts * m.hidden * sizes.element : 0;
   }
   bool has_shared() const { return shared.ffn > 0; }
 
   const Model& model;
   const Execution& execution;
   Sizes sizes;
-  std::int64_t rows;  // tokens, once for each expert that they visit
+  std::int64_t own;   // tokens that this rank takes to experts
+  std::int64_t rows;  // of this rank's tokens: once for each expert that they visit
   FeedForward routed, shared;
   std::int64_t logits;           // of one token: of the routed experts and the shared ones' gate
   std::int64_t whole_bytes;      // of the block's input and output
+  std::int64_t cut_bytes;        // of this rank's part of them
+  std::int64_t own_bytes;        // of its own tokens
+  std::int64_t sent_bytes;       // of `rows`
   std::int64_t permuted_bytes;   // of what enters and leaves the routed experts
   std::int64_t score_bytes;      // of the router's scores, FP32
   std::int64_t down_bias_bytes;  // of the routed experts' output biases; 0 without
@@ -87,7 +139,7 @@ void AddExpertsBackward(const Layer& layer, Block* block) {
 }
 
 void AddActivations(const Layer& layer, std::vector<Activation>* kept) {
-  const Bytes cut(layer.sizes.cut_h * layer.sizes.element);
+  const Bytes cut(layer.cut_bytes);
   if (!layer.model.parallel_residual) kept->push_back({"norm_input", cut});
   if (!SharesNorm(layer.model))
     kept->push_back({"router_input", cut, layer.execution.selective.norm_output});  // and the shared experts'
@@ -97,10 +149,179 @@ void AddActivations(const Layer& layer, std::vector<Activation>* kept) {
   if (layer.has_shared()) AddFeedForwardActivations(layer.shared, kept);
 }
 
+// Work of a rank's experts on rows of other ranks.
+void AddSpreadWork(const Layer& layer, Block* block) {
+  const FeedForward& routed = layer.routed;
+  SpreadExperts* spread = &block->experts;
+  spread->rows = routed.rows;
+  if (routed.rows == 0) return;
+  const Dispatcher dispatcher = layer.execution.experts.dispatcher;
+  // Rows arrive by sender, in each by expert; one expert's are brought together. The
+  // others arrive as tokens, of which rows are made here.
+  const bool sorts = dispatcher == Dispatcher::kAllToAll && routed.experts > 1;
+  const bool moves = sorts || dispatcher != Dispatcher::kAllToAll;
+  const std::int64_t moved = 2 * layer.permuted_bytes;
+  if (moves) spread->forward.push_back(Moves("sort_by_expert", moved, MemoryClass::kGather));
+  AddFeedForward(routed, &spread->forward);
+  if (moves) {
+    spread->forward.push_back(Moves("sort_back", moved + layer.down_bias_bytes, MemoryClass::kGather));
+    spread->backward.push_back(Moves("sort_back_backward", moved, MemoryClass::kGather));
+  }
+  if (layer.down_bias_bytes > 0) {
+    AddBiasGradient("expert_down_bias_gradient", layer.permuted_bytes, &spread->backward);
+  }
+  AddFeedForwardBackward(routed, &spread->backward);
+  AddUpWeightGradient(routed, &spread->backward);
+  if (moves) spread->backward.push_back(Moves("sort_by_expert_backward", moved, MemoryClass::kGather));
+}
+
+using Group = ExpertMove::Group;
+using Kind = sim::CollectiveKind;
+
+void AddAllToAll(const Layer& layer, std::int64_t row_out, std::int64_t row_home, SpreadExperts* spread) {
+  const Execution& e = layer.execution;
+  const bool uneven = !e.experts.loads.empty() && e.experts.capacity_factor == 0;
+  const std::int64_t gathered = layer.routed.rows;  // of all ranks that cut an expert
+  if (e.experts.expert > 1) {
+    spread->outward.push_back(
+        {Kind::kAllToAll, Group::kExpert, Bytes(layer.rows * row_out), {}, uneven, true});
+  }
+  if (e.expert_tensor() > 1 && gathered > 0) {
+    spread->outward.push_back(
+        {Kind::kAllGather, Group::kExpertTensor, Bytes(gathered * row_out), {}, false, true});
+    spread->homeward.push_back(
+        {Kind::kReduceScatter, Group::kExpertTensor, Bytes(gathered * row_home), {}, false, false});
+  }
+  if (e.experts.expert > 1) {
+    spread->homeward.push_back(
+        {Kind::kAllToAll, Group::kExpert, Bytes(layer.rows * row_home), {}, uneven, false});
+  }
+}
+
+// A row for each node other than its own, to the rank of the same rail there, and
+// from it, or from its own rank, to each other rank of the node that has work.
+void AddByNode(const Layer& layer, std::int64_t row_out, std::int64_t row_home, SpreadExperts* spread) {
+  const ExpertSpread& e = layer.execution.experts;
+  const Experts& experts = layer.model.experts;
+  const auto tokens = static_cast<double>(layer.own);
+  const auto nodes = static_cast<double>(e.nodes), ranks = static_cast<double>(e.expert);
+  const std::int64_t limit = e.node_limit > 0 ? std::min(e.node_limit, e.nodes) : e.nodes;
+  const double to_nodes = VisitedShares(experts.routed, experts.per_token, e.nodes, e.nodes, limit);
+  const double to_ranks = VisitedShares(experts.routed, experts.per_token, e.expert, e.nodes, limit);
+  // One of `nodes` is the token's own; one of a node's ranks has the row already.
+  const double between = tokens * to_nodes * (nodes - 1) / nodes;
+  const double inside = tokens * to_ranks * (1 - nodes / ranks);
+  for (const bool outward : {true, false}) {
+    const auto row = static_cast<double>(outward ? row_out : row_home);
+    const Bytes inside_bytes(std::llround(inside * row));
+    const Bytes size = Bytes(std::llround(between * row)) + inside_bytes;
+    (outward ? spread->outward : spread->homeward)
+        .push_back({Kind::kAllToAllByNode, Group::kExpert, size, inside_bytes, false, outward});
+  }
+}
+
+void AddMoves(const Layer& layer, SpreadExperts* spread) {
+  constexpr std::int64_t kScaledChannels = 128, kScaleBytes = 4;  // DeepSeek-V3, section 3.3.2
+  const Execution& e = layer.execution;
+  const std::int64_t hidden = layer.model.hidden;
+  const std::int64_t row_home = hidden * layer.sizes.element;
+  const std::int64_t row_out = e.experts.fp8_dispatch
+                                   ? hidden + (hidden + kScaledChannels - 1) / kScaledChannels * kScaleBytes
+                                   : row_home;
+  const std::int64_t tokens = layer.own * e.experts.expert * e.expert_tensor();
+  switch (e.experts.dispatcher) {
+    case Dispatcher::kAllToAll:
+      return AddAllToAll(layer, row_out, row_home, spread);
+    case Dispatcher::kAllGather:
+      spread->outward.push_back({Kind::kAllGather, Group::kBoth, Bytes(tokens * row_out), {}, false, true});
+      spread->homeward.push_back(
+          {Kind::kReduceScatter, Group::kBoth, Bytes(tokens * row_home), {}, false, false});
+      return;
+    case Dispatcher::kDeepEp:
+      return AddByNode(layer, row_out, row_home, spread);
+  }
+}
+
+// The way of a rank's own tokens to rows and back. What travels as tokens becomes
+// rows at the experts.
+void AddSpread(const Layer& layer, Block* block) {
+  block->spread = true;
+  const bool permutes = layer.execution.experts.dispatcher == Dispatcher::kAllToAll;
+  const std::int64_t moved = layer.own_bytes + layer.sent_bytes;
+  AddSpreadWork(layer, block);
+  AddMoves(layer, &block->experts);
+  if (permutes) {
+    block->before_gather.push_back(Moves("permute", moved, MemoryClass::kGather));
+    block->after_reduce.push_back(Moves("unpermute", moved, MemoryClass::kGather));
+  }
+  if (layer.model.parallel_residual) block->after_reduce.push_back(Moves("branch_sum", 3 * layer.cut_bytes));
+  if (!layer.has_shared()) return;
+  AddFeedForward(layer.shared, &block->main);
+  block->after_reduce.push_back(Moves("shared_sum", 3 * layer.cut_bytes));
+  AddFeedForwardBackward(layer.shared, &block->backward_main);
+  AddUpWeightGradient(layer.shared, &block->backward_weight);
+}
+
+// What a rank does before its gradients travel, and after they came back.
+void AddSpreadEnds(const Layer& layer, bool before, Block* block) {
+  const bool permutes = layer.execution.experts.dispatcher == Dispatcher::kAllToAll;
+  const std::int64_t moved = layer.own_bytes + layer.sent_bytes;
+  std::vector<Kernel>* phase = before ? &block->backward_head : &block->backward_tail;
+  if (permutes) {
+    phase->push_back(Moves(before ? "unpermute_backward" : "permute_backward", moved, MemoryClass::kGather));
+  }
+  if (!before && layer.has_shared()) phase->push_back(Moves("shared_gradient_sum", 3 * layer.cut_bytes));
+}
+
+Block SpreadBlock(const Layer& layer) {
+  const Model& model = layer.model;
+  const Execution& execution = layer.execution;
+  const bool own_norm = !SharesNorm(model);
+  const bool bias = model.biases.mlp && layer.has_shared();
+  Block block;
+  block.name = "experts";
+  AddActivations(layer, &block.activations);
+  if (own_norm) AddNorm("norm", model.norm, layer.sizes.cut, model.hidden, execution, &block.before_gather);
+  AddSpreadEnds(layer, false, &block);
+  AddRouter(layer, &block);
+  AddSpread(layer, &block);
+  AddAfterReduce(model, execution, bias, &block);
+  AddBackwardHead(model, execution, bias, &block);
+  AddSpreadEnds(layer, true, &block);
+  if (own_norm) AddBackwardTail(model, execution, &block);
+  if (layer.has_shared()) AddCommunication(model, execution, Half::kFeedForward, &block);
+  if (layer.own < layer.sizes.cut) block.experts.gather = Bytes(layer.whole_bytes);
+  return block;
+}
+
 }  // namespace
+
+std::int64_t ExpertCapacity(std::int64_t tokens, std::int64_t routed, std::int64_t per_token, double factor) {
+  CHECK(tokens > 0 && routed > 0 && per_token > 0 && factor > 0);
+  const double wanted =
+      std::ceil(static_cast<double>(tokens * per_token) / static_cast<double>(routed) * factor);
+  return wanted < static_cast<double>(tokens) ? static_cast<std::int64_t>(wanted) : tokens;
+}
+
+double VisitedShares(std::int64_t experts, std::int64_t per_token, std::int64_t bins, std::int64_t nodes,
+                     std::int64_t limit) {
+  CHECK(experts > 0 && per_token > 0 && bins > 0 && nodes > 0 && limit > 0);
+  CHECK(experts % bins == 0 && experts % nodes == 0);
+  const std::int64_t choice = experts / nodes * limit;
+  const std::int64_t own = std::min(experts / bins, choice);
+  double missed = 1;  // the chance that none of the experts of one share is chosen
+  for (std::int64_t i = 0; i < per_token; ++i) {
+    missed *= static_cast<double>(std::max<std::int64_t>(choice - own - i, 0)) /
+              static_cast<double>(std::max<std::int64_t>(choice - i, 1));
+  }
+  const double reachable =
+      static_cast<double>(bins) * static_cast<double>(limit) / static_cast<double>(nodes);
+  return reachable * (1 - missed);
+}
 
 Block ExpertsBlock(const Model& model, const Execution& execution) {
   const Layer layer(model, execution);
+  if (execution.spreads_experts()) return SpreadBlock(layer);
   const bool own_norm = !SharesNorm(model);
   // The routed experts add their biases before the sum; the shared ones' comes after it.
   const bool bias = model.biases.mlp && layer.has_shared();

@@ -192,6 +192,23 @@ sim::Wide TotalFlops(const std::vector<Kernel>& kernels) {
   return sum;
 }
 
+namespace {
+
+// Rows at one rank's experts for each token of the micro-batch, at most.
+sim::Wide RoutedRows(const Model& model, const Execution& execution) {
+  const Experts& experts = model.experts;
+  const ExpertSpread& spread = execution.experts;
+  if (experts.routed == 0) return 0;
+  if (!execution.spreads_experts()) return experts.per_token;
+  // With capacities a token counts as all experts at most; without them all ranks of
+  // the group may send all their rows to one.
+  const sim::Wide rows = spread.capacity_factor > 0 ? experts.routed : experts.per_token;
+  const sim::Wide busy = spread.loads.empty() || spread.capacity_factor > 0 ? 1 : spread.expert;
+  return rows * busy * execution.expert_tensor();
+}
+
+}  // namespace
+
 // Widens before it multiplies: it is asked about sizes that may not fit.
 sim::Wide LargestKernelFlops(const Model& model, const Execution& execution) {
   const std::int64_t tensor = execution.tensor;
@@ -208,7 +225,7 @@ sim::Wide LargestKernelFlops(const Model& model, const Execution& execution) {
       std::max({static_cast<sim::Wide>(query + 2 * kv), static_cast<sim::Wide>(matrices * model.ffn / tensor),
                 static_cast<sim::Wide>(rows), static_cast<sim::Wide>(experts.routed + 1),
                 static_cast<sim::Wide>(matrices) * experts.all_shared_ffn() / tensor,
-                static_cast<sim::Wide>(matrices) * experts.per_token * experts.ffn / tensor});
+                RoutedRows(model, execution) * matrices * experts.ffn / execution.expert_tensor()});
   sim::Wide linear = 2 * tokens * widest * model.hidden;
   if (model.has_latent()) {
     const Latent& latent = model.latent;
@@ -221,10 +238,10 @@ sim::Wide LargestKernelFlops(const Model& model, const Execution& execution) {
   return std::max(linear, 5 * tokens * execution.sequence_length * core);
 }
 
-sim::Wide WidestTensor(const Model& model) {
+sim::Wide WidestTensor(const Model& model, const Execution& execution) {
   const Experts& experts = model.experts;
   const Latent& latent = model.latent;
-  const sim::Wide routed = static_cast<sim::Wide>(experts.per_token) * std::max(experts.ffn, model.hidden);
+  const sim::Wide routed = RoutedRows(model, execution) * std::max(experts.ffn, model.hidden);
   return std::max({routed, static_cast<sim::Wide>(experts.all_shared_ffn()),
                    static_cast<sim::Wide>(std::max({model.hidden, model.ffn, model.vocabulary, experts.routed,
                                                     latent.query_rank, latent.kv_rank}))});

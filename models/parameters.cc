@@ -78,7 +78,8 @@ std::int64_t RouterParameters(const Model& model) {
 }
 
 // One layer of this kind on one rank.
-StageParameters LayerOfRank(const Model& model, bool with_experts, std::int64_t tensor) {
+StageParameters LayerOfRank(const Model& model, bool with_experts, const TensorShape& shape) {
+  const std::int64_t tensor = shape.tensor;
   StageParameters p;
   p.attention = AttentionOfRank(model, tensor);
   p.norms.replicated = model.norms_per_layer * NormParameters(model);
@@ -89,7 +90,7 @@ StageParameters LayerOfRank(const Model& model, bool with_experts, std::int64_t 
   }
   const Experts& experts = model.experts;
   p.mlp = experts.shared * FeedForwardOfRank(model, experts.shared_ffn, tensor);
-  p.experts = experts.routed * FeedForwardOfRank(model, experts.ffn, tensor);
+  p.experts = experts.routed / shape.expert * FeedForwardOfRank(model, experts.ffn, shape.experts_cut());
   p.router.replicated = RouterParameters(model);
   p.of_cut_tokens += p.router.replicated;
   return p;
@@ -110,8 +111,13 @@ std::int64_t PadVocabulary(std::int64_t vocabulary, std::int64_t divisor, std::i
 
 bool CanShare(const Model& model, std::int64_t tensor) {
   if (tensor <= 0 || model.heads % tensor != 0 || model.ffn % tensor != 0) return false;
-  if (model.experts.ffn % tensor != 0 || model.experts.shared_ffn % tensor != 0) return false;
+  if (model.experts.shared_ffn % tensor != 0) return false;
   return model.kv_heads % tensor == 0 || tensor % model.kv_heads == 0;
+}
+
+bool CanSpread(const Model& model, std::int64_t expert, std::int64_t expert_tensor) {
+  return expert > 0 && expert_tensor > 0 && model.experts.routed % expert == 0 &&
+         model.experts.ffn % expert_tensor == 0;
 }
 
 std::int64_t QueryHeadsOfRank(const Model& model, std::int64_t tensor) {
@@ -125,7 +131,7 @@ std::int64_t KvHeadsOfRank(const Model& model, std::int64_t tensor) {
 }
 
 LayerParameters ParametersOfLayer(const Model& model, std::int64_t layer) {
-  const StageParameters p = LayerOfRank(model, HasExperts(model, layer), 1);
+  const StageParameters p = LayerOfRank(model, HasExperts(model, layer), {});
   return {.attention = p.attention.total(),
           .mlp = p.mlp.total(),
           .experts = p.experts.total(),
@@ -169,8 +175,9 @@ StageParameters ParametersOfRank(const Model& model, const Stage& stage, const T
   for (std::int64_t i = 0; i < stage.layers; ++i) {
     if (HasExperts(model, stage.first_layer + i)) ++with_experts;
   }
-  const StageParameters dense = LayerOfRank(model, false, shape.tensor);
-  const StageParameters expert = LayerOfRank(model, true, shape.tensor);
+  CHECK(CanSpread(model, shape.expert, shape.experts_cut()));
+  const StageParameters dense = LayerOfRank(model, false, shape);
+  const StageParameters expert = LayerOfRank(model, true, shape);
   // A rank alone has no other that could hold the same.
   const bool alone = shape.tensor == 1;
   const auto replicated = [alone](std::int64_t n) { return alone ? Held{n, 0} : Held{0, n}; };
@@ -182,7 +189,8 @@ StageParameters ParametersOfRank(const Model& model, const Stage& stage, const T
   StageParameters p;
   p.attention = all(&StageParameters::attention);
   p.mlp = all(&StageParameters::mlp);
-  p.experts = all(&StageParameters::experts);
+  const Held routed = with_experts * expert.experts;
+  p.experts = shape.experts_cut() == 1 ? Held{routed.total(), 0} : routed;
   p.router = all(&StageParameters::router);
   const std::int64_t end_norms = EndNorms(model, stage.embedding, stage.head);
   p.norms = all(&StageParameters::norms) + replicated(end_norms);

@@ -46,22 +46,29 @@ ModelParameters ParametersOf(const Model& model);
 std::int64_t PadVocabulary(std::int64_t vocabulary, std::int64_t divisor, std::int64_t tensor);
 
 // Whether `tensor` ranks can share a layer: tensor divides heads and the width of
-// every feed-forward (dense, routed, shared), and one of tensor and kv_heads divides
+// every feed-forward but the routed experts', and one of tensor and kv_heads divides
 // the other. With more ranks than key-value heads several ranks hold the same one:
 // legal, and counted.
 bool CanShare(const Model& model, std::int64_t tensor);
+// Whether expert x expert_tensor ranks can share the routed experts of a layer: the
+// first divides their number, the second their width.
+bool CanSpread(const Model& model, std::int64_t expert, std::int64_t expert_tensor);
 
-// How the tensor group shares a model.
+// How the ranks of a stage share its layers.
 struct TensorShape {
   std::int64_t tensor = 1;
   std::int64_t vocabulary_divisor = 1;  // see PadVocabulary
+  std::int64_t expert = 1;              // see ExpertSpread
+  std::int64_t expert_tensor = 0;       // 0 = as tensor
+  std::int64_t experts_cut() const { return expert_tensor > 0 ? expert_tensor : tensor; }
 };
 
 // Query and key-value heads of one rank. REQUIRES: CanShare(model, tensor)
 std::int64_t QueryHeadsOfRank(const Model& model, std::int64_t tensor);
 std::int64_t KvHeadsOfRank(const Model& model, std::int64_t tensor);
 
-// What one rank of a tensor group holds.
+// What one rank of a tensor group holds; of routed experts, one of expert x
+// expert_tensor ranks.
 struct Held {
   std::int64_t sharded = 0;     // held by this rank alone
   std::int64_t replicated = 0;  // held by other ranks of the group too
@@ -92,7 +99,7 @@ struct StageParameters {
   Held total() const { return attention + mlp + experts + router + norms + embedding + head; }
 };
 StageParameters operator+(const StageParameters& a, const StageParameters& b);
-// REQUIRES: CanShare(model, shape.tensor); its layers are layers of the model
+// REQUIRES: CanShare(model, shape.tensor); CanSpread() of the experts; its layers are layers of the model
 StageParameters ParametersOfRank(const Model& model, const Stage& stage, const TensorShape& shape);
 
 }  // namespace models

@@ -62,7 +62,7 @@ sim::Wide LargestKernelFlops(const Model& model, const Execution& execution);
 
 // Numbers a token of the widest tensor that a layer or the head makes on the whole
 // group; for checking a scenario.
-sim::Wide WidestTensor(const Model& model);
+sim::Wide WidestTensor(const Model& model, const Execution& execution);
 
 // All that these kernels execute.
 sim::Wide TotalFlops(const std::vector<sim::Kernel>& kernels);

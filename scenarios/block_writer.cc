@@ -1,5 +1,7 @@
 #include "scenarios/block_writer.h"
 
+#include <iterator>
+
 namespace scenarios {
 
 using sim::CollectiveKind;
@@ -10,6 +12,15 @@ BlockWriter::BlockWriter(const Job& job, const StagePlan& plan, RankTape* tape)
       plan_(plan),
       tape_(tape),
       tensor_(Join(job, job.scenario.layout.Group(tape->rank(), Dimension::kTensor), tape->rank())) {
+  const Layout& layout = job.scenario.layout;
+  if (layout.spreads_experts() && job.scenario.model.experts.routed > 0) {
+    expert_group_ = layout.ExpertOf(tape->rank());
+    constexpr ExpertDimension kGroups[] = {ExpertDimension::kExpert, ExpertDimension::kExpertTensor,
+                                           ExpertDimension::kExpertModel};
+    for (std::size_t i = 0; i < std::size(kGroups); ++i) {
+      expert_[i] = Join(job, layout.Group(tape->rank(), kGroups[i]), tape->rank());
+    }
+  }
   for (const BlockPlan& block : plan.blocks) names_.push_back(job.builder->Name(block.name));
 }
 
@@ -27,6 +38,7 @@ void BlockWriter::Backward(const Unit& unit, std::int64_t micro_batch) {
 
 // Phases with no communication between them run as one task.
 void BlockWriter::Forward(const BlockPlan& block, const sim::Label& label, TaskClass task_class) {
+  if (!block.experts.empty()) return ForwardSpread(block, label, task_class);
   const bool sequence = job_.scenario.layout.sequence;
   sim::WorkTimes work = block.before_gather;
   if (sequence && job_.scenario.layout.tensor > 1 && block.gather_forward > sim::Bytes()) {
@@ -55,6 +67,7 @@ void BlockWriter::Forward(const BlockPlan& block, const sim::Label& label, TaskC
 }
 
 void BlockWriter::Backward(const BlockPlan& block, const sim::Label& label) {
+  if (!block.experts.empty()) return BackwardSpread(block, label);
   const bool sequence = job_.scenario.layout.sequence;
   const bool communicates = job_.scenario.layout.tensor > 1;
   const auto named = [&](std::uint16_t name) { return LabelOf(name, label.micro_batch, label.layer); };
@@ -88,6 +101,105 @@ void BlockWriter::Backward(const BlockPlan& block, const sim::Label& label) {
     work = work + block.backward_weight;
   }
   tape_->Work(work + block.backward_tail, TaskClass::kBackward, label);
+}
+
+const ExpertPlan& BlockWriter::ExpertsOf(const BlockPlan& block) const {
+  return block.experts[block.experts.size() > 1 ? static_cast<std::size_t>(expert_group_) : 0];
+}
+
+sim::TaskId BlockWriter::Move(const std::vector<models::ExpertMove>& moves, const sim::Label& label) {
+  sim::TaskId last;
+  for (const models::ExpertMove& move : moves) {
+    Collective collective{move.kind, move.size, TaskClass::kExpert, move.inside};
+    if (move.uneven) {
+      collective.uneven = move.outward ? sim::Uneven::kByReceiver : sim::Uneven::kBySender;
+    }
+    const std::uint16_t name = move.outward ? job_.names.dispatch : job_.names.combine;
+    // The stream keeps their order, so the last one ends last.
+    const sim::TaskId moved =
+        Issue(job_, expert_[static_cast<std::size_t>(move.group)], collective, sim::StreamKind::kExpert,
+              LabelOf(name, label.micro_batch, label.layer), tape_);
+    if (moved.valid()) last = moved;
+  }
+  return last;
+}
+
+sim::TaskId BlockWriter::MoveHome(const ExpertPlan& experts, const sim::Label& label) {
+  const sim::TaskId home = Move(experts.homeward, label);
+  if (experts.gather == sim::Bytes()) return home;
+  const sim::TaskId gathered = Tensor(CollectiveKind::kAllGather, experts.gather,
+                                      LabelOf(job_.names.gather, label.micro_batch, label.layer));
+  if (home.valid()) job_.builder->After(gathered, home);
+  return gathered;
+}
+
+sim::TaskId BlockWriter::SharedForward(const BlockPlan& block, const sim::Label& label,
+                                       TaskClass task_class) {
+  if (block.main.alone == sim::Duration()) return {};
+  const auto named = [&](std::uint16_t name) { return LabelOf(name, label.micro_batch, label.layer); };
+  const bool communicates = job_.scenario.layout.tensor > 1;
+  if (communicates) {
+    tape_->WaitFor(Tensor(CollectiveKind::kAllGather, block.gather_forward, named(job_.names.gather)));
+  }
+  tape_->Work(block.main, task_class, label);
+  if (!communicates) return {};
+  const bool sequence = job_.scenario.layout.sequence;
+  return Tensor(sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, block.reduce_forward,
+                named(job_.names.reduce));
+}
+
+sim::TaskId BlockWriter::SharedBackward(const BlockPlan& block, const sim::Label& label) {
+  if (block.backward_main.alone == sim::Duration()) return {};
+  const auto named = [&](std::uint16_t name) { return LabelOf(name, label.micro_batch, label.layer); };
+  const bool communicates = job_.scenario.layout.tensor > 1;
+  sim::TaskId again, reduced;
+  if (communicates) {
+    tape_->WaitFor(Tensor(CollectiveKind::kAllGather, block.gather_backward, named(job_.names.gather)));
+    again = Tensor(CollectiveKind::kAllGather, block.gather_again, named(job_.names.gather));
+  }
+  tape_->Work(block.backward_main, TaskClass::kBackward, label);
+  if (communicates) {
+    reduced =
+        Tensor(job_.scenario.layout.sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+               block.reduce_backward, named(job_.names.reduce));
+    tape_->WaitFor(again);
+  }
+  tape_->Work(block.backward_weight, TaskClass::kBackward, label);
+  return reduced;
+}
+
+void BlockWriter::ForwardSpread(const BlockPlan& block, const sim::Label& label, TaskClass task_class) {
+  const ExpertPlan& experts = ExpertsOf(block);
+  const bool overlap = job_.scenario.experts.overlap_shared;
+  tape_->Work(block.before_gather, task_class, label);
+  sim::TaskId shared;
+  if (!overlap) shared = SharedForward(block, label, task_class);
+  const sim::TaskId arrived = Move(experts.outward, label);
+  if (overlap) shared = SharedForward(block, label, task_class);
+  tape_->WaitFor(arrived);
+  tape_->Work(experts.forward, task_class, label);
+  tape_->WaitFor(MoveHome(experts, label));
+  tape_->WaitFor(shared);
+  tape_->Work(block.after_reduce, task_class, label);
+}
+
+void BlockWriter::BackwardSpread(const BlockPlan& block, const sim::Label& label) {
+  const ExpertPlan& experts = ExpertsOf(block);
+  const bool overlap = job_.scenario.experts.overlap_shared;
+  tape_->Work(block.backward_head, TaskClass::kBackward, label);
+  const sim::TaskId arrived = Move(experts.outward, label);
+  sim::TaskId shared;
+  if (overlap) shared = SharedBackward(block, label);
+  tape_->WaitFor(arrived);
+  tape_->Work(experts.backward, TaskClass::kBackward, label);
+  const sim::TaskId home = MoveHome(experts, label);
+  if (!overlap) {
+    tape_->WaitFor(home);
+    shared = SharedBackward(block, label);
+  }
+  tape_->WaitFor(home);
+  tape_->WaitFor(shared);
+  tape_->Work(block.backward_tail, TaskClass::kBackward, label);
 }
 
 sim::TaskId BlockWriter::Tensor(CollectiveKind kind, sim::Bytes size, sim::Label label) {

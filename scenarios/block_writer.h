@@ -1,5 +1,5 @@
 // BlockWriter: writes the forward and the backward of a rank's blocks, with the
-// collectives of its tensor group between their phases.
+// collectives of its tensor group and its expert groups between their phases.
 
 #ifndef SCENARIOS_BLOCK_WRITER_H_
 #define SCENARIOS_BLOCK_WRITER_H_
@@ -26,11 +26,24 @@ class BlockWriter {
  private:
   void Forward(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
   void Backward(const BlockPlan& block, const sim::Label& label);
+  // Of a block whose experts are spread: the same, with the tokens' ways between.
+  void ForwardSpread(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
+  void BackwardSpread(const BlockPlan& block, const sim::Label& label);
+  // The shared experts, which the tensor group cuts. Returns what their result waits for.
+  sim::TaskId SharedForward(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
+  sim::TaskId SharedBackward(const BlockPlan& block, const sim::Label& label);
+  // One after the other, after what was last computed. Returns the last; none where nothing moves.
+  sim::TaskId Move(const std::vector<models::ExpertMove>& moves, const sim::Label& label);
+  // The way home, and the gather behind it.
+  sim::TaskId MoveHome(const ExpertPlan& experts, const sim::Label& label);
+  const ExpertPlan& ExpertsOf(const BlockPlan& block) const;
 
   const Job& job_;
   const StagePlan& plan_;
   RankTape* tape_;
   Membership tensor_;
+  Membership expert_[3];  // by models::ExpertMove::Group
+  std::int64_t expert_group_ = 0;
   std::vector<std::uint16_t> names_;  // by plan_.blocks
 };
 

@@ -19,7 +19,11 @@ std::int64_t Part(std::int64_t n, std::int64_t parts, std::int64_t i) {
 
 // Distinct parameters of one piece of the model: a tensor group of one holds
 // nothing twice, and its divisor times the group's size pads to the same rows.
-std::int64_t ParametersOfPiece(const Scenario& scenario, std::int64_t piece) {
+struct Distinct {
+  std::int64_t common = 0;
+  std::int64_t spread = 0;  // routed experts with a layout of their own
+};
+Distinct ParametersOfPiece(const Scenario& scenario, std::int64_t piece) {
   const auto pieces = static_cast<std::int64_t>(scenario.pipeline.layers_of_piece.size());
   const LayerRange range = LayersOfPiece(scenario.pipeline, piece);
   const models::Stage held{.layers = range.last - range.first,
@@ -29,15 +33,19 @@ std::int64_t ParametersOfPiece(const Scenario& scenario, std::int64_t piece) {
   const models::StageParameters parameters = models::ParametersOfRank(
       scenario.model, held, {1, scenario.training.vocabulary_divisor * scenario.layout.tensor});
   const std::int64_t again = parameters.tied_copy ? parameters.head.total() : 0;
-  return parameters.total().total() - again;
+  const std::int64_t spread = scenario.layout.spreads_experts() ? parameters.experts.total() : 0;
+  return {parameters.total().total() - again - spread, spread};
 }
 
 // By pipeline stage.
-std::vector<std::int64_t> ParametersOfStages(const Scenario& scenario) {
+std::vector<Distinct> ParametersOfStages(const Scenario& scenario) {
   const std::int64_t stages = scenario.layout.pipeline;
-  std::vector<std::int64_t> sums(static_cast<std::size_t>(stages));
+  std::vector<Distinct> sums(static_cast<std::size_t>(stages));
   for (std::int64_t piece = 0; piece < stages * scenario.layout.virtual_stages; ++piece) {
-    sums[static_cast<std::size_t>(piece % stages)] += ParametersOfPiece(scenario, piece);
+    const Distinct of_piece = ParametersOfPiece(scenario, piece);
+    Distinct& sum = sums[static_cast<std::size_t>(piece % stages)];
+    sum.common += of_piece.common;
+    sum.spread += of_piece.spread;
   }
   return sums;
 }
@@ -70,6 +78,16 @@ std::int64_t BytesOfRank(const Checkpoint& save, Widths widths, std::int64_t num
   return part * widths.owned + shared * widths.shared;
 }
 
+// The same of routed experts that are spread: one part for each of expert x expert_tensor
+// ranks, which the ranks of expert data hold alike.
+std::int64_t ExpertBytesOfRank(const Scenario& scenario, Widths widths, std::int64_t spread, sim::Rank rank) {
+  if (spread == 0) return 0;
+  const Layout& layout = scenario.layout;
+  const std::int64_t model = layout.expert * layout.expert_tensor, column = layout.ColumnOf(rank);
+  return BytesOfRank(*scenario.checkpoint, widths, Part(spread, model, column % model), layout.expert_data(),
+                     column / model);
+}
+
 sim::Bytes DeltaOf(const Checkpoint& save, std::int64_t whole) {
   if (save.format != SaveFormat::kDelta) return sim::Bytes(whole);
   return sim::Bytes(
@@ -99,16 +117,17 @@ CheckpointPlan PlanCheckpoint(const Scenario& scenario) {
   const Checkpoint& save = *scenario.checkpoint;
   const Layout& layout = scenario.layout;
   const Widths widths = WidthsOf(scenario);
-  const std::vector<std::int64_t> stages = ParametersOfStages(scenario);
+  const std::vector<Distinct> stages = ParametersOfStages(scenario);
   CheckpointPlan plan{.bytes_per_parameter = widths.owned + widths.shared};
   for (std::int64_t r = 0; r < layout.ranks(); ++r) {
     const sim::Rank rank(static_cast<std::uint32_t>(r));
     const std::int64_t stage = layout.Coordinate(rank, Dimension::kPipeline);
-    const std::int64_t numbers = Part(stages[static_cast<std::size_t>(stage)], layout.tensor,
-                                      layout.Coordinate(rank, Dimension::kTensor));
+    const auto [common, spread] = stages[static_cast<std::size_t>(stage)];
+    const std::int64_t numbers = Part(common, layout.tensor, layout.Coordinate(rank, Dimension::kTensor));
     const std::int64_t index = layout.Coordinate(rank, Dimension::kData) * layout.context +
                                layout.Coordinate(rank, Dimension::kContext);
-    const std::int64_t whole = BytesOfRank(save, widths, numbers, layout.data * layout.context, index);
+    const std::int64_t whole = BytesOfRank(save, widths, numbers, layout.data * layout.context, index) +
+                               ExpertBytesOfRank(scenario, widths, spread, rank);
     const bool delta = save.format == SaveFormat::kDelta;
     plan.rank_bytes.push_back(DeltaOf(save, whole));
     plan.restart_read.push_back(plan.rank_bytes.back() + sim::Bytes(delta ? whole : 0));

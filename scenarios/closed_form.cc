@@ -29,6 +29,7 @@ double TensorBytes(const BlockPlan& block, const Layout& layout, double forwards
     sent += forwards * RingPart(Count(block.gather_forward), t) + RingPart(Count(block.gather_backward), t) +
             RingPart(Count(block.gather_again), t);
   }
+  if (!block.experts.empty()) sent += (forwards + 1) * RingPart(Count(block.experts[0].gather), t);
   return sent;
 }
 
@@ -46,25 +47,56 @@ double TensorBytes(const Scenario& scenario, const StagePlan& plan) {
   return sent + 2 * RingPart(Count(plan.sequence_gradient), scenario.layout.tensor);
 }
 
-// Scattered among those who share a copy, then reduced over the copies.
+// Scattered among those who share a copy, then reduced over the copies; experts
+// with a layout of their own have data ranks of their own.
 double GradientBytes(const Scenario& scenario, const StagePlan& plan) {
-  const Sharing sharing = SharingOf(scenario);
-  const double whole = static_cast<double>(plan.held.total().total()) *
-                       static_cast<double>(sim::ByteWidth(scenario.training.gradient_format));
-  const double once = RingPart(whole, sharing.ranks) +
-                      2 * RingPart(whole / static_cast<double>(sharing.ranks), sharing.replicas);
+  const auto sent = [&](std::int64_t parameters, const Sharing& sharing) {
+    const double whole = static_cast<double>(parameters) *
+                         static_cast<double>(sim::ByteWidth(scenario.training.gradient_format));
+    return RingPart(whole, sharing.ranks) +
+           2 * RingPart(whole / static_cast<double>(sharing.ranks), sharing.replicas);
+  };
+  double once = sent(plan.held.total().total() - plan.spread, SharingOf(scenario));
+  if (plan.spread > 0) once += sent(plan.spread, SharingOf(scenario, /*experts=*/true));
   return once * static_cast<double>(ReductionsOfStep(scenario));
 }
 
 double ParameterBytes(const Scenario& scenario, const StagePlan& plan) {
   const Sharing sharing = SharingOf(scenario);
   if (!sharing.optimizer) return 0;
-  sim::Bytes gathered;
+  sim::Bytes gathered, of_experts;
   for (std::uint32_t bucket = 0; bucket < plan.buckets.size(); ++bucket) {
     const std::int64_t times = sharing.weights ? GathersOfStep(scenario, plan, bucket) : 1;
-    gathered += times * WeightsOf(scenario, plan.buckets[bucket]);
+    (plan.buckets[bucket].experts ? of_experts : gathered) +=
+        times * WeightsOf(scenario, plan.buckets[bucket]);
   }
-  return RingPart(Count(gathered), sharing.ranks);
+  double sent = RingPart(Count(gathered), sharing.ranks);
+  if (plan.spread > 0) sent += RingPart(Count(of_experts), SharingOf(scenario, /*experts=*/true).ranks);
+  return sent;
+}
+
+// What one rank of a group of n sends in a move, its own part staying.
+double MoveBytes(const models::ExpertMove& move, const Layout& layout) {
+  if (move.kind == sim::CollectiveKind::kAllToAllByNode) return Count(move.size);
+  const std::int64_t members[] = {layout.expert, layout.expert_tensor, layout.expert * layout.expert_tensor};
+  return RingPart(Count(move.size), members[static_cast<std::size_t>(move.group)]);
+}
+
+double ExpertBytes(const Scenario& scenario, const StagePlan& plan) {
+  double sent = 0;
+  for (const std::vector<Unit>& units : plan.chunks) {
+    for (const Unit& unit : units) {
+      const double times = scenario.training.recompute == Recompute::kFull ? 3 : 2;
+      for (const std::uint32_t index : unit.blocks) {
+        const BlockPlan& block = plan.blocks[index];
+        if (block.experts.empty()) continue;
+        for (const auto* moves : {&block.experts[0].outward, &block.experts[0].homeward}) {
+          for (const models::ExpertMove& move : *moves) sent += times * MoveBytes(move, scenario.layout);
+        }
+      }
+    }
+  }
+  return sent * static_cast<double>(scenario.batch.micro_batches);
 }
 
 // A chunk sends activations unless it holds the last piece, and gradients
@@ -95,6 +127,7 @@ ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& 
     const StagePlan& plan = stages[stage];
     form.gradient_bytes_per_rank = std::max(form.gradient_bytes_per_rank, GradientBytes(scenario, plan));
     form.parameter_bytes_per_rank = std::max(form.parameter_bytes_per_rank, ParameterBytes(scenario, plan));
+    form.expert_bytes_per_rank = std::max(form.expert_bytes_per_rank, ExpertBytes(scenario, plan));
     form.embedding_bytes_per_rank = std::max(form.embedding_bytes_per_rank, Count(plan.tied_gradient));
     form.tensor_bytes_per_rank = std::max(form.tensor_bytes_per_rank, TensorBytes(scenario, plan));
     form.pipeline_bytes_per_rank = std::max(form.pipeline_bytes_per_rank,

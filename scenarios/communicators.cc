@@ -1,5 +1,6 @@
 #include "scenarios/communicators.h"
 
+#include <algorithm>
 #include <string>
 
 namespace scenarios {
@@ -61,15 +62,31 @@ void Communicators::Disagree(const GroupState& group, std::uint32_t turn, std::u
       said(member, collective.kind, collective.size) + "; all members must issue the same sequence"};
 }
 
+// Loads relative to the largest, in thousandths; a load is never rounded to nothing.
+sim::CollectiveRequest Communicators::RequestOf(const Collective& collective) const {
+  sim::CollectiveRequest request{.kind = collective.kind,
+                                 .size = collective.size,
+                                 .inside = collective.inside,
+                                 .uneven = collective.uneven};
+  if (collective.uneven == sim::Uneven::kNo) return request;
+  constexpr sim::Wide kLargest = 1000;
+  const std::vector<std::int64_t>& loads = scenario_.experts.loads;
+  const sim::Wide most = *std::max_element(loads.begin(), loads.end());
+  for (const std::int64_t load : loads) {
+    const sim::Wide part = (kLargest * load + most / 2) / most;
+    request.parts.push_back(static_cast<std::uint32_t>(load > 0 ? std::max<sim::Wide>(part, 1) : 0));
+  }
+  return request;
+}
+
 sim::CommunicationId Communicators::Create(GroupState& group, const Collective& collective,
                                            sim::StreamKind stream_kind, sim::Label label) {
   if (scenario_.fidelity == Fidelity::kChunk) return CreateTransfers(group, collective, stream_kind, label);
-  const auto key = std::pair(collective.kind, collective.size);
+  const auto key = std::tuple(collective.kind, collective.size, collective.inside, collective.uneven);
   auto at = group.traffic.find(key);
   if (at == group.traffic.end()) {
-    const sim::TrafficDescription traffic =
-        LowerCollective(scenario_.fabric, scenario_.device.collective_timing, collective.kind,
-                        collective.size, group.devices);
+    const sim::TrafficDescription traffic = LowerCollective(
+        scenario_.fabric, scenario_.device.collective_timing, RequestOf(collective), group.devices);
     at = group.traffic.emplace(key, builder_->AddTraffic(traffic)).first;
   }
   return builder_->AddCommunication(at->second);
@@ -82,7 +99,7 @@ sim::CommunicationId Communicators::CreateTransfers(GroupState& group, const Col
                                                     sim::StreamKind stream_kind, sim::Label label) {
   IssuedChunks& issued = group.chunks.emplace_back();
   const ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, scenario_.device.collective_timing,
-                                                 collective.kind, collective.size, group.devices);
+                                                 RequestOf(collective), group.devices);
   const sim::CommunicationId enter = builder_->AddCommunication(builder_->AddTraffic(chunked.rendezvous));
   const sim::TrafficDescription nothing{.name = chunked.rendezvous.name, .size = collective.size};
   issued.leave = builder_->AddCommunication(builder_->AddTraffic(nothing));

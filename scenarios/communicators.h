@@ -27,6 +27,8 @@ struct Collective {
   sim::CollectiveKind kind = sim::CollectiveKind::kAllReduce;
   sim::Bytes size;
   sim::TaskClass task_class = sim::TaskClass::kTensor;
+  sim::Bytes inside = {};                 // see sim::CollectiveRequest
+  sim::Uneven uneven = sim::Uneven::kNo;  // as the scenario's experts are loaded
 };
 
 class Communicators {
@@ -77,7 +79,7 @@ class Communicators {
     std::vector<Issued> issued;        // by turn
     std::vector<IssuedChunks> chunks;  // by turn; none as coupled flows
     std::vector<std::uint32_t> next;   // by member
-    std::map<std::pair<sim::CollectiveKind, sim::Bytes>, sim::TrafficId> traffic;
+    std::map<std::tuple<sim::CollectiveKind, sim::Bytes, sim::Bytes, sim::Uneven>, sim::TrafficId> traffic;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, sim::StreamId> channels;  // and edge
     sim::StreamId closing;
   };
@@ -86,6 +88,8 @@ class Communicators {
                               sim::Label label);
   sim::CommunicationId CreateTransfers(GroupState& group, const Collective& collective,
                                        sim::StreamKind stream_kind, sim::Label label);
+
+  sim::CollectiveRequest RequestOf(const Collective& collective) const;
 
   void Disagree(const GroupState& group, std::uint32_t turn, std::uint32_t member,
                 const Collective& collective);

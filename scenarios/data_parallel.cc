@@ -1,41 +1,36 @@
 #include "scenarios/data_parallel.h"
 
+#include <algorithm>
+
 namespace scenarios {
-namespace {
 
 using sim::CollectiveKind;
 using sim::StreamKind;
 using sim::TaskClass;
-
-// The data ranks that share one copy with `rank`, and those that hold the same share of theirs.
-struct DataGroups {
-  std::vector<sim::Rank> shard, replicas;
-};
-
-DataGroups GroupsOf(const Layout& layout, const Sharing& sharing, sim::Rank rank) {
-  const std::vector<sim::Rank> data = layout.Group(rank, Dimension::kData);
-  const std::int64_t at = layout.Coordinate(rank, Dimension::kData);
-  DataGroups groups;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(data.size()); ++i) {
-    const sim::Rank other = data[static_cast<std::size_t>(i)];
-    if (i / sharing.ranks == at / sharing.ranks) groups.shard.push_back(other);
-    if (i % sharing.ranks == at % sharing.ranks) groups.replicas.push_back(other);
-  }
-  return groups;
-}
-
-}  // namespace
 
 DataParallel::DataParallel(const Job& job, const StagePlan& plan, RankTape* tape)
     : job_(job),
       plan_(plan),
       tape_(tape),
       sharing_(SharingOf(job.scenario)),
+      others_(Cut(job.scenario.layout.Group(tape->rank(), Dimension::kData), sharing_)),
       whole_(job.scenario, plan),
       parameters_ready_(plan.buckets.size(), sim::TaskId::None()) {
-  const DataGroups groups = GroupsOf(job.scenario.layout, sharing_, tape->rank());
-  shard_ = Join(job, groups.shard, tape->rank());
-  replicas_ = Join(job, groups.replicas, tape->rank());
+  if (plan.spread == 0) return;
+  experts_ = Cut(job.scenario.layout.Group(tape->rank(), ExpertDimension::kExpertData),
+                 SharingOf(job.scenario, /*experts=*/true));
+}
+
+DataParallel::Groups DataParallel::Cut(const std::vector<sim::Rank>& data, const Sharing& sharing) const {
+  const auto count = static_cast<std::int64_t>(data.size());
+  const std::int64_t at = std::find(data.begin(), data.end(), tape_->rank()) - data.begin();
+  std::vector<sim::Rank> shard, replicas;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const sim::Rank other = data[static_cast<std::size_t>(i)];
+    if (i / sharing.ranks == at / sharing.ranks) shard.push_back(other);
+    if (i % sharing.ranks == at % sharing.ranks) replicas.push_back(other);
+  }
+  return {sharing, Join(job_, shard, tape_->rank()), Join(job_, replicas, tape_->rank())};
 }
 
 // ZeRO-1 and 2: each rank has updated its share and gathers the others', bucket by
@@ -47,9 +42,12 @@ void DataParallel::StartStep() {
 
 void DataParallel::BeforeForward(const Unit& unit) {
   if (sharing_.weights) GatherUnits(whole_.BeforeForward(unit.bucket));
-  sim::TaskId& parameters = parameters_ready_[unit.bucket];
-  tape_->WaitFor(parameters);
-  parameters = sim::TaskId::None();
+  const auto wait_for = [&](std::uint32_t bucket) {
+    tape_->WaitFor(parameters_ready_[bucket]);
+    parameters_ready_[bucket] = sim::TaskId::None();
+  };
+  wait_for(unit.bucket);
+  if (unit.spread > 0) wait_for(unit.expert_bucket);
 }
 
 void DataParallel::AfterForward(const Unit& unit) {
@@ -73,7 +71,10 @@ void DataParallel::AfterBackward(const Unit& unit, bool last) {
   if (sharing_.weights) whole_.AfterBackward(unit.bucket);
   if (!last && sharding().no_sync) return;
   const bool overlap = job_.scenario.training.overlap_gradient_reduce;
-  if (!unit.closes_bucket || (!overlap && sharding().no_sync)) return;
+  if (!overlap && sharding().no_sync) return;
+  // Spread experts are not cut further (ZERO_2 and 3 are refused for them).
+  if (unit.closes_expert_bucket) tape_->WaitForAtEnd(ReduceBucket(plan_.buckets[unit.expert_bucket]));
+  if (!unit.closes_bucket) return;
   // Whole gradients of two buckets are in memory at the most.
   if (sharing_.gradients) tape_->WaitFor(reducing_);
   reducing_ = ReduceBucket(plan_.buckets[unit.bucket]);
@@ -102,30 +103,33 @@ sim::TaskId DataParallel::GatherBucket(const Bucket& bucket) {
   for (std::int64_t part = 0; part < bucket.parts; ++part) {
     const Collective gather{CollectiveKind::kAllGather, sim::Bytes(PartOf(bucket, part) * width),
                             TaskClass::kData};
-    last = Issue(job_, shard_, gather, StreamKind::kData, LabelOf(job_.names.parameters, -1), tape_);
+    last = Issue(job_, GroupsOf(bucket).shard, gather, StreamKind::kData, LabelOf(job_.names.parameters, -1),
+                 tape_);
   }
   return last;
 }
 
 sim::TaskId DataParallel::ReduceBucket(const Bucket& bucket) {
   sim::TaskId last;
-  for (std::int64_t part = 0; part < bucket.parts; ++part) last = ReducePart(PartOf(bucket, part));
+  for (std::int64_t part = 0; part < bucket.parts; ++part) {
+    last = ReducePart(PartOf(bucket, part), GroupsOf(bucket));
+  }
   return last;
 }
 
 // Scattered among those who share a copy; each share is then reduced over the
 // copies (HSDP), on a stream of its own beside the next scatter. Without sharding
 // the second is all there is.
-sim::TaskId DataParallel::ReducePart(std::int64_t numbers) {
+sim::TaskId DataParallel::ReducePart(std::int64_t numbers, const Groups& groups) {
   const std::int64_t width = sim::ByteWidth(job_.scenario.training.gradient_format);
-  const std::int64_t share = (numbers + sharing_.ranks - 1) / sharing_.ranks;
+  const std::int64_t share = (numbers + groups.sharing.ranks - 1) / groups.sharing.ranks;
   const Collective scatter{CollectiveKind::kReduceScatter, sim::Bytes(numbers * width), TaskClass::kData};
   const Collective reduce{CollectiveKind::kAllReduce, sim::Bytes(share * width), TaskClass::kData};
   const sim::Label label = LabelOf(job_.names.bucket, -1);
-  const sim::TaskId scattered = Issue(job_, shard_, scatter, StreamKind::kData, label, tape_);
-  if (sharing_.replicas == 1) return scattered;
-  if (!scattered.valid()) return Issue(job_, replicas_, reduce, StreamKind::kData, label, tape_);
-  return job_.communicators->Issue(replicas_.group, replicas_.member, reduce,
+  const sim::TaskId scattered = Issue(job_, groups.shard, scatter, StreamKind::kData, label, tape_);
+  if (groups.sharing.replicas == 1) return scattered;
+  if (!scattered.valid()) return Issue(job_, groups.replicas, reduce, StreamKind::kData, label, tape_);
+  return job_.communicators->Issue(groups.replicas.group, groups.replicas.member, reduce,
                                    tape_->stream(StreamKind::kReplica), label, scattered);
 }
 

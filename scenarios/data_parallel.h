@@ -31,18 +31,26 @@ class DataParallel {
   void AfterOptimizer();
 
  private:
+  // The ranks that share a copy with this one, and those that hold the same share of theirs.
+  struct Groups {
+    Sharing sharing;
+    Membership shard, replicas;
+  };
+  Groups Cut(const std::vector<sim::Rank>& data, const Sharing& sharing) const;
+
   const Sharding& sharding() const { return job_.scenario.training.sharding; }
   bool GathersOnceAStep() const { return sharing_.optimizer && !sharing_.weights; }
   void GatherUnits(const std::vector<std::uint32_t>& buckets);
   sim::TaskId GatherBucket(const Bucket& bucket);
   sim::TaskId ReduceBucket(const Bucket& bucket);
-  sim::TaskId ReducePart(std::int64_t numbers);
+  sim::TaskId ReducePart(std::int64_t numbers, const Groups& groups);
+  const Groups& GroupsOf(const Bucket& bucket) const { return bucket.experts ? experts_ : others_; }
 
   const Job& job_;
   const StagePlan& plan_;
   RankTape* tape_;
   const Sharing sharing_;
-  Membership shard_, replicas_;  // the ranks that share a copy; those with the same share
+  Groups others_, experts_;  // experts_ means something where the stage has spread experts
   WholeUnits whole_;
   std::vector<sim::TaskId> parameters_ready_;  // by bucket; none once waited for
   sim::TaskId reducing_;                       // the last reduction of sharded gradients

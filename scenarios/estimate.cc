@@ -42,6 +42,12 @@ class Counter {
     const sim::Rank rank(std::uint32_t{0});
     tensor_ = SizeOf(scenario, scenario.layout.Group(rank, Dimension::kTensor));
     data_ = SizeOf(scenario, scenario.layout.Group(rank, Dimension::kData));
+    if (plan.spread > 0) {
+      expert_data_ = SizeOf(scenario, scenario.layout.Group(rank, ExpertDimension::kExpertData));
+      experts_[0] = SizeOf(scenario, scenario.layout.Group(rank, ExpertDimension::kExpert));
+      experts_[1] = SizeOf(scenario, scenario.layout.Group(rank, ExpertDimension::kExpertTensor));
+      experts_[2] = SizeOf(scenario, scenario.layout.Group(rank, ExpertDimension::kExpertModel));
+    }
   }
 
   // One step.
@@ -78,7 +84,38 @@ class Counter {
     if (size > sim::Bytes()) Ring(size, tensor_, (all_reduce ? 2 : 1) * (tensor_.members - 1));
   }
 
+  // Of experts that are spread: the tokens' way there and back, and the shared experts.
+  void Spread(const BlockPlan& block, bool forward) {
+    tasks_ += 3;  // before, experts, after
+    const bool shared = (forward ? block.main : block.backward_main).alone > sim::Duration();
+    if (shared) tasks_ += forward ? 1 : 2;
+    if (shared && scenario_.layout.tensor > 1) {
+      tasks_ += forward ? 2 : 3;
+      Tensor(forward ? block.gather_forward : block.gather_backward, false);
+      Tensor(forward ? block.reduce_forward : block.reduce_backward, false);
+      if (!forward) Tensor(block.gather_again, false);
+    }
+    if (block.experts[0].gather > sim::Bytes()) tasks_ += 1;
+    Tensor(block.experts[0].gather, false);
+    for (const models::ExpertMove& move : block.experts[0].outward) Move(move);
+    for (const models::ExpertMove& move : block.experts[0].homeward) Move(move);
+  }
+
+  void Move(const models::ExpertMove& move) {
+    tasks_ += 1;
+    const GroupSize& group = experts_[static_cast<std::size_t>(move.group)];
+    if (move.group != models::ExpertMove::Group::kExpert || move.kind == sim::CollectiveKind::kAllGather ||
+        move.kind == sim::CollectiveKind::kReduceScatter) {
+      Ring(move.size, group, group.members - 1);
+    } else if (chunks_ && group.members > 1) {
+      const double part = static_cast<double>(move.size.count()) / group.members;
+      transfers_ += (group.members - 1) * std::ceil(part / static_cast<double>(kNcclChunk.count()));
+      tasks_ += 2;
+    }
+  }
+
   void Forward(const BlockPlan& block) {
+    if (!block.experts.empty()) return Spread(block, true);
     const bool sequence = scenario_.layout.sequence;
     tasks_ += 1;
     if (scenario_.layout.tensor == 1) return;
@@ -91,6 +128,7 @@ class Counter {
   }
 
   void Backward(const BlockPlan& block) {
+    if (!block.experts.empty()) return Spread(block, false);
     const bool sequence = scenario_.layout.sequence;
     const bool selective = scenario_.training.recompute == Recompute::kSelective;
     tasks_ += selective && block.selective_recompute.alone > sim::Duration() ? 3 : 1;
@@ -105,15 +143,16 @@ class Counter {
 
   void Data(std::uint32_t at) {
     const Bucket& bucket = plan_.buckets[at];
-    const Sharing sharing = SharingOf(scenario_);
+    const GroupSize& group = bucket.experts ? expert_data_ : data_;
+    const Sharing sharing = SharingOf(scenario_, bucket.experts);
     const auto parts = static_cast<double>(bucket.parts);
     const auto reductions = parts * static_cast<double>(ReductionsOfStep(scenario_));
     double gathers = sharing.optimizer ? parts : 0;
     if (sharing.weights) gathers = static_cast<double>(GathersOfStep(scenario_, plan_, at));
     tasks_ += gathers + reductions * (sharing.optimizer && sharing.replicas > 1 ? 2 : 1);
     const double before = transfers_;
-    const GroupSize shard{static_cast<double>(sharing.ranks), data_.channels};
-    const GroupSize replicas{static_cast<double>(sharing.replicas), data_.channels};
+    const GroupSize shard{static_cast<double>(sharing.ranks), group.channels};
+    const GroupSize replicas{static_cast<double>(sharing.replicas), group.channels};
     const sim::Bytes gradients(GradientsOf(scenario_, bucket).count() / bucket.parts);
     Ring(gradients, shard, reductions * (shard.members - 1));
     Ring(sim::Bytes(gradients.count() / sharing.ranks), replicas, reductions * 2 * (replicas.members - 1));
@@ -125,7 +164,8 @@ class Counter {
   const Scenario& scenario_;
   const StagePlan& plan_;
   const bool chunks_;
-  GroupSize tensor_, data_;
+  GroupSize tensor_, data_, expert_data_;
+  GroupSize experts_[3];  // by models::ExpertMove::Group
   double tasks_ = 0, transfers_ = 0;
 };
 
@@ -144,7 +184,9 @@ bool HasEndlessWork(const StagePlan& plan) {
          std::any_of(plan.blocks.begin(), plan.blocks.end(), [&](const BlockPlan& b) {
            return endless(b.before_gather) || endless(b.main) || endless(b.after_reduce) ||
                   endless(b.backward_head) || endless(b.backward_main) || endless(b.backward_weight) ||
-                  endless(b.backward_tail) || endless(b.selective_recompute);
+                  endless(b.backward_tail) || endless(b.selective_recompute) ||
+                  std::any_of(b.experts.begin(), b.experts.end(),
+                              [&](const ExpertPlan& e) { return endless(e.forward) || endless(e.backward); });
          });
 }
 

@@ -32,9 +32,11 @@ struct Names {
         clip(b->Name("gradient norm")),
         optimizer(b->Name("optimizer")),
         step(b->Name("step")),
+        dispatch(b->Name("dispatch")),
+        combine(b->Name("combine")),
         state(b->Name("gather state")) {}
   std::uint16_t gather, reduce, loss, send, send_gradient, bucket, parameters, tied, norms, clip, optimizer,
-      step, state;
+      step, dispatch, combine, state;
 };
 
 // Everything that the ranks of a job share while their tasks are written.

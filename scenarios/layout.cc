@@ -54,6 +54,40 @@ std::vector<sim::Rank> Layout::Group(sim::Rank rank, Dimension d) const {
   return group;
 }
 
+std::vector<sim::Rank> Layout::Group(sim::Rank rank, ExpertDimension d) const {
+  const std::int64_t model = expert_tensor * expert, column = ColumnOf(rank);
+  std::int64_t first = column, step = 1, count = 1;
+  switch (d) {
+    case ExpertDimension::kExpertTensor:
+      first = column - column % expert_tensor;
+      count = expert_tensor;
+      break;
+    case ExpertDimension::kExpert:
+      first = column - column % model + column % expert_tensor;
+      step = expert_tensor;
+      count = expert;
+      break;
+    case ExpertDimension::kExpertData:
+      first = column % model;
+      step = model;
+      count = expert_data();
+      break;
+    case ExpertDimension::kExpertModel:
+      first = column - column % model;
+      count = model;
+      break;
+  }
+  // A column and a stage name a rank, whichever dimensions are faster than the pipeline.
+  const std::int64_t stride = Stride(*this, Dimension::kPipeline);
+  const std::int64_t stage = Coordinate(rank, Dimension::kPipeline);
+  std::vector<sim::Rank> group;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t at = first + i * step;
+    group.emplace_back(static_cast<std::uint32_t>((at / stride * pipeline + stage) * stride + at % stride));
+  }
+  return group;
+}
+
 std::int64_t Layout::ColumnOf(sim::Rank rank) const {
   const std::int64_t stride = Stride(*this, Dimension::kPipeline);
   return rank.value() / (stride * pipeline) * stride + rank.value() % stride;

@@ -106,6 +106,24 @@ std::optional<sim::Error> RefuseAccumulation(std::int64_t accumulation, std::int
                     " = " + Text(shown) + "; wanted global = micro x accumulation x data"};
 }
 
+std::optional<sim::Error> RefuseExpertRanks(const Layout& layout) {
+  const std::int64_t ranks = layout.tensor * layout.context * layout.data;
+  const std::int64_t model = layout.expert * layout.expert_tensor;
+  if (ranks % model == 0) return std::nullopt;
+  std::string wanted;
+  if (ranks % layout.expert_tensor == 0) {
+    wanted = "; with expert_tensor " + Text(layout.expert_tensor) + ", expert " +
+             DivisorsText(ranks / layout.expert_tensor, layout.expert) + " would do";
+  } else {
+    wanted =
+        "; expert_tensor " + DivisorsText(ranks, layout.expert_tensor) + " would, with an expert of the rest";
+  }
+  return sim::Error{"expert " + Text(layout.expert) + " x expert_tensor " + Text(layout.expert_tensor) +
+                    " = " + Text(model) + " does not divide the " + Text(ranks) +
+                    " ranks of a stage (tensor " + Text(layout.tensor) + " x context " +
+                    Text(layout.context) + " x data " + Text(layout.data) + ')' + wanted};
+}
+
 std::int64_t SequenceFactor(std::int64_t context, std::int64_t tensor, bool sequence_parallel) {
   const std::int64_t by_context = context > 1 ? 2 * context : 1;
   return sequence_parallel ? std::lcm(by_context, context * tensor) : by_context;

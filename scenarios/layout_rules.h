@@ -36,6 +36,10 @@ sim::Result<std::int64_t> Accumulation(std::int64_t global, std::int64_t micro, 
 std::optional<sim::Error> RefuseAccumulation(std::int64_t accumulation, std::int64_t global,
                                              std::int64_t micro, std::int64_t data);
 
+// The ranks of a stage that expert x expert_tensor do not divide, and which numbers of
+// expert groups would do. REQUIRES: all of the layout > 0
+std::optional<sim::Error> RefuseExpertRanks(const Layout& layout);
+
 // What the sequence length must be a multiple of. Context parallelism gives
 // each rank two pieces of the sequence, one from each end, so that causal work
 // is equal; sequence parallelism cuts a rank's tokens once more by tensor.

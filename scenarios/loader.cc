@@ -141,9 +141,11 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   ReadTraining(in.training(), top, parts.device.has_value(), &scenario);
   ReadCheckpoint(in, top, &scenario);
   ReadRun(in, top, &scenario);
+  if (diagnostics->errors().size() == before) ReadExperts(in, top, &scenario);
   if (parts.device && parts.topology && scenario.devices > 0) {
     BuildFabricOf(in, *parts.topology, top, &scenario);
   }
+  if (diagnostics->errors().size() == before) CheckDispatch(top, scenario);
   if (diagnostics->errors().size() != before) return std::nullopt;
   if (models::LargestKernelFlops(scenario.model, ExecutionOf(scenario)) > INT64_MAX) {
     top.Of("batch").Error("micro",
@@ -153,7 +155,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   // Activations of a stage must be countable: 40 bytes and more for each of these.
   constexpr sim::Wide kMostNumbers = 20'000'000'000'000'000;
   const models::Model& model = scenario.model;
-  const sim::Wide numbers = models::WidestTensor(model) * scenario.batch.micro *
+  const sim::Wide numbers = models::WidestTensor(model, ExecutionOf(scenario)) * scenario.batch.micro *
                             scenario.batch.sequence_length * (model.layers + 1) *
                             scenario.pipeline.schedule->in_flight(scenario.pipeline.shape, 0);
   if (numbers > kMostNumbers) {
@@ -206,6 +208,29 @@ std::optional<Scenario> LoadScenario(const std::string& name_or_path,
   return LoadFile(name_or_path, name_or_path, FolderOf(name_or_path), overrides, diagnostics);
 }
 
+namespace {
+
+// NVLink domains that the first expert group lies on.
+std::int64_t NodesOfExpertGroup(const Scenario& scenario) {
+  if (scenario.layout.expert == 1) return 1;
+  std::vector<std::uint32_t> domains;
+  for (const sim::Rank rank : scenario.layout.Group(sim::Rank(0), ExpertDimension::kExpert)) {
+    domains.push_back(scenario.fabric.domain[rank.pos()]);
+  }
+  std::sort(domains.begin(), domains.end());
+  return std::unique(domains.begin(), domains.end()) - domains.begin();
+}
+
+}  // namespace
+
+double RoutedExperts::Imbalance() const {
+  if (loads.empty()) return 1;
+  sim::Wide sum = 0;
+  for (const std::int64_t load : loads) sum += load;
+  const auto most = static_cast<double>(*std::max_element(loads.begin(), loads.end()));
+  return most * static_cast<double>(loads.size()) / static_cast<double>(sum);
+}
+
 models::Execution ExecutionOf(const Scenario& scenario) {
   models::Execution execution;
   execution.tensor = scenario.layout.tensor;
@@ -218,6 +243,16 @@ models::Execution ExecutionOf(const Scenario& scenario) {
   execution.fused = true;
   execution.selective = scenario.training.selective;
   execution.dropout = scenario.training.dropout;
+  const RoutedExperts& experts = scenario.experts;
+  execution.experts = {.expert = scenario.layout.expert,
+                       .expert_tensor = scenario.layout.expert_tensor,
+                       .dispatcher = experts.dispatcher,
+                       .fp8_dispatch = experts.fp8_dispatch,
+                       .capacity_factor = experts.capacity_factor,
+                       .overlap_shared = experts.overlap_shared,
+                       .nodes = NodesOfExpertGroup(scenario),
+                       .node_limit = experts.node_limit,
+                       .loads = experts.loads};
   execution.gradient_fp32 = scenario.training.gradient_format == sim::NumberFormat::kFp32;
   return execution;
 }

@@ -19,17 +19,9 @@ std::string OfModel(const std::string& what, const Scenario& scenario) {
   return what + " of model \"" + scenario.model.name + '"';
 }
 
-void ReadUnsimulated(const config::Layout& in, const Block& layout, std::int64_t context) {
-  const std::int64_t expert = layout.Required("expert", in.has_expert(), in.expert(), 1, kMostRanks);
-  const std::int64_t expert_tensor =
-      layout.Required("expert_tensor", in.has_expert_tensor(), in.expert_tensor(), 1, kMostRanks);
-  const auto refuse = [&](const char* name, std::int64_t value) {
-    if (value > 1)
-      layout.Error(name, std::to_string(value) + " is not simulated yet: " + name + " must be 1");
-  };
-  refuse("context", context);
-  refuse("expert", expert);
-  refuse("expert_tensor", expert_tensor);
+void RefuseContext(const Block& layout, std::int64_t context) {
+  if (context <= 1) return;
+  layout.Error("context", std::to_string(context) + " is not simulated yet: context must be 1");
 }
 
 // Why `tensor` ranks cannot share a layer of the model, if so.
@@ -38,7 +30,6 @@ std::optional<sim::Error> RefuseSharing(const Scenario& scenario, std::int64_t t
   const std::pair<std::int64_t, const char*> shared[] = {
       {model.heads, "attention heads"},
       {model.ffn, "feed-forward channels"},
-      {model.experts.ffn, "channels of an expert"},
       {model.experts.shared_ffn, "channels of a shared expert"}};
   for (const auto& [whole, what] : shared) {
     if (whole == 0) continue;  // the model has none
@@ -67,7 +58,10 @@ void ReadLayout(const config::Scenario& scenario_in, const Block& top, Scenario*
   layout.data = block.Optional("data", in.has_data(), in.data(), 1, kMostDevices, 0);
   if (!in.has_sequence()) block.Missing("sequence", "give true or false");
   layout.sequence = in.sequence();
-  ReadUnsimulated(in, block, layout.context);
+  layout.expert = block.Required("expert", in.has_expert(), in.expert(), 1, kMostRanks);
+  layout.expert_tensor =
+      block.Required("expert_tensor", in.has_expert_tensor(), in.expert_tensor(), 1, kMostRanks);
+  RefuseContext(block, layout.context);
   if (layout.sequence && layout.tensor == 1) {
     block.Error("sequence", "true needs layout.tensor above 1; it cuts what the tensor group holds");
   }
@@ -133,6 +127,7 @@ void CheckModelFits(const Block& top, bool has_model, Scenario* scenario) {
   if (tensor > 0) {
     if (const auto error = RefuseSharing(*scenario, tensor)) top.Of("layout").Error("tensor", error->message);
   }
+  CheckExpertLayout(top, scenario);
   const std::int64_t length = scenario->batch.sequence_length;
   if (model.learned_positions > 0 && length > model.learned_positions) {
     top.Of("batch").Error("sequence_length", std::to_string(length) + " tokens are more than the " +

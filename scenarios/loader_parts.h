@@ -64,6 +64,12 @@ void ReadLayout(const orrery::config::Scenario& in, const Block& top, Scenario* 
 void ReadBatch(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
 // REQUIRES: layout and batch were read
 void CheckModelFits(const Block& top, bool has_model, Scenario* scenario);
+void CheckExpertLayout(const Block& top, Scenario* scenario);
+// REQUIRES: no errors so far
+void ReadExperts(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
+// Legal, but with experts farther away than they seem.
+void WarnSpread(const Block& top, Scenario* scenario);
+void CheckDispatch(const Block& top, const Scenario& scenario);
 void ReadPipeline(const orrery::config::Scenario& in, const Block& top, bool has_model, Scenario* scenario);
 // Who holds what among the data ranks, a part of the training. REQUIRES: layout was read
 void ReadSharding(const orrery::config::Training& in, const Block& training, Scenario* scenario);

@@ -65,6 +65,22 @@ void RefusePipeline(const Block& training, const Block& block, const Scenario& s
   }
 }
 
+// Experts with a layout of their own have other data ranks than the rest; how frameworks
+// cut both beyond ZERO_1 is not simulated.
+void RefuseSpreadExperts(const Block& training, const Block& block, const Scenario& scenario) {
+  if (scenario.model.experts.routed == 0 || !scenario.layout.spreads_experts()) return;
+  const std::string whose = " is not simulated with routed experts on other ranks (layout.expert " +
+                            std::to_string(scenario.layout.expert) + ", expert_tensor " +
+                            std::to_string(scenario.layout.expert_tensor) + ")";
+  if (scenario.training.optimizer_sharding >= OptimizerSharding::kZero2) {
+    training.Error("optimizer_sharding", "more than ZERO_1" + whose + "; ZERO_1 or NONE");
+  } else if (scenario.training.sharding.ranks > 0) {
+    block.Error("ranks", "a part of the data ranks" + whose + "; leave it out");
+  } else if (!scenario.training.sharding.no_sync) {
+    block.Error("no_sync", "false" + whose + "; leave it out");
+  }
+}
+
 }  // namespace
 
 void ReadSharding(const config::Training& in, const Block& training, Scenario* scenario) {
@@ -93,6 +109,7 @@ void ReadSharding(const config::Training& in, const Block& training, Scenario* s
     RefuseForWhole(cut, block);
   }
   RefusePipeline(training, block, *scenario);
+  RefuseSpreadExperts(training, block, *scenario);
 
   const bool once_a_step = kind == OptimizerSharding::kZero1 || kind == OptimizerSharding::kZero2;
   scenario->training.overlap_parameter_gather =

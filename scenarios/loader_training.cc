@@ -206,6 +206,7 @@ void WarnUnwise(const Block& top, Scenario* scenario) {
         scenario);
     break;
   }
+  if (model.experts.routed > 0 && layout.spreads_experts()) WarnSpread(top, scenario);
   if (scenario->training.recompute == Recompute::kSelective && scenario->training.selective.attention_core &&
       scenario->training.attention != sim::AttentionKind::kUnfused) {
     top.Of("training")

@@ -58,7 +58,8 @@ LinkLoads LoadsOf(const topologies::Fabric& fabric, std::span<const std::uint32_
 sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads,
                             const hardware::CollectiveTiming& protocol, sim::ByteRate limit) {
   const auto up = static_cast<std::uint64_t>(protocol.wire_numerator);
-  std::uint64_t denominator = loads.denominator * static_cast<std::uint64_t>(protocol.wire_denominator);
+  std::uint64_t denominator =
+      loads.denominator * static_cast<std::uint64_t>(protocol.wire_denominator) * flow.weight_denominator;
   std::uint64_t common = denominator;
   for (const WeightedLink& use : loads.uses) common = std::gcd(common, use.weight * up);
   const sim::Volume volume = sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator);
@@ -99,7 +100,8 @@ sim::ByteRate LimitOf(const sim::CollectivePlan& plan, const sim::CoupledFlow& f
   std::map<std::uint32_t, std::int64_t> leaving;  // by member
   std::int64_t most = 1;
   for (const sim::EdgeLoad& edge : flow.edges) most = std::max(most, leaving[edge.from] += edge.weight);
-  return sim::ByteRate::MilliBytesPerSecond(std::max<std::int64_t>(protocol.limit_inside.milli() / most, 1));
+  const sim::Wide rate = sim::Wide{protocol.limit_inside.milli()} * flow.weight_denominator / most;
+  return sim::ByteRate::MilliBytesPerSecond(std::max<std::int64_t>(static_cast<std::int64_t>(rate), 1));
 }
 
 // One collective, and what does not depend on the protocol.
@@ -265,13 +267,28 @@ sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
                                         std::span<const hardware::CollectiveTiming> timing,
                                         sim::CollectiveKind kind, sim::Bytes size,
                                         std::span<const std::uint32_t> devices, sim::Bytes chunk) {
-  return Lower(fabric, timing, {kind, size, CommunicatorOf(fabric, devices)}, devices, chunk).traffic;
+  return LowerCollective(fabric, timing, {.kind = kind, .size = size}, devices, chunk);
+}
+
+sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
+                                        std::span<const hardware::CollectiveTiming> timing,
+                                        sim::CollectiveRequest request,
+                                        std::span<const std::uint32_t> devices, sim::Bytes chunk) {
+  request.group = CommunicatorOf(fabric, devices);
+  return Lower(fabric, timing, request, devices, chunk).traffic;
 }
 
 ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
                                std::span<const hardware::CollectiveTiming> timing, sim::CollectiveKind kind,
                                sim::Bytes size, std::span<const std::uint32_t> devices, sim::Bytes chunk) {
-  const sim::CollectiveRequest request{kind, size, CommunicatorOf(fabric, devices)};
+  return LowerIntoChunks(fabric, timing, {.kind = kind, .size = size}, devices, chunk);
+}
+
+ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
+                               std::span<const hardware::CollectiveTiming> timing,
+                               sim::CollectiveRequest request, std::span<const std::uint32_t> devices,
+                               sim::Bytes chunk) {
+  request.group = CommunicatorOf(fabric, devices);
   const Lowered whole = Lower(fabric, timing, request, devices, chunk);
   ChunkedTraffic chunked;
   chunked.rendezvous = whole.traffic;

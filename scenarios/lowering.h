@@ -39,6 +39,13 @@ sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
                                         std::span<const std::uint32_t> devices,
                                         sim::Bytes chunk = kNcclChunk);
 
+// The same with all that a request says but its group, which `devices` give.
+sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
+                                        std::span<const hardware::CollectiveTiming> timing,
+                                        sim::CollectiveRequest request,
+                                        std::span<const std::uint32_t> devices,
+                                        sim::Bytes chunk = kNcclChunk);
+
 // The same collective transfer by transfer; entry i is transfer i of
 // ExpandIntoChunks, whose `after` it keeps. `rendezvous` has the latency, once.
 struct ChunkedTraffic {
@@ -54,6 +61,10 @@ struct ChunkedTraffic {
 ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
                                std::span<const hardware::CollectiveTiming> timing, sim::CollectiveKind kind,
                                sim::Bytes size, std::span<const std::uint32_t> devices,
+                               sim::Bytes chunk = kNcclChunk);
+ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
+                               std::span<const hardware::CollectiveTiming> timing,
+                               sim::CollectiveRequest request, std::span<const std::uint32_t> devices,
                                sim::Bytes chunk = kNcclChunk);
 
 // How long a traffic takes when nothing else is on its links: its latency, and

@@ -194,6 +194,13 @@ Report Describe(const Scenario& scenario) {
   report.sequence = scenario.layout.sequence;
   report.pipeline = scenario.layout.pipeline;
   report.data = scenario.layout.data;
+  report.spreads_experts = scenario.model.experts.routed > 0 && scenario.layout.spreads_experts();
+  if (report.spreads_experts) {
+    report.expert = scenario.layout.expert;
+    report.expert_tensor = scenario.layout.expert_tensor;
+    report.expert_data = scenario.layout.expert_data();
+    report.expert_imbalance = scenario.experts.Imbalance();
+  }
   report.virtual_stages = scenario.layout.virtual_stages;
   report.global_batch = scenario.batch.global;
   report.micro_batch = scenario.batch.micro;

@@ -75,6 +75,20 @@ struct Pipeline {
   std::vector<std::int64_t> layers_of_piece;
 };
 
+// Routed experts, where the layout spreads them.
+struct RoutedExperts {
+  models::Dispatcher dispatcher = models::Dispatcher::kAllToAll;
+  bool fp8_dispatch = false;
+  double capacity_factor = 0;  // 0 = dropless
+  bool overlap_shared = false;
+  std::int64_t node_limit = 0;  // 0 = none
+  // By expert group: the choices that its experts get, in any unit; empty = all as many.
+  std::vector<std::int64_t> loads;
+
+  // What the busiest group gets over what it would if all got as much.
+  double Imbalance() const;
+};
+
 enum class Fidelity : std::uint8_t { kFlow, kChunk };  // coupled flows, or transfer by transfer
 
 // A measured or published result to compare with.
@@ -96,6 +110,7 @@ struct Scenario {
   Batch batch;
   Training training;
   Pipeline pipeline;
+  RoutedExperts experts;
   Fidelity fidelity = Fidelity::kFlow;
   std::int64_t steps = 3;  // simulated; the last two give the steady period
   std::optional<double> price_usd_per_device_hour;

@@ -4,9 +4,10 @@
 
 namespace scenarios {
 
-Sharing SharingOf(const Scenario& scenario) {
+Sharing SharingOf(const Scenario& scenario, bool experts) {
   const OptimizerSharding kind = scenario.training.optimizer_sharding;
-  const std::int64_t data = scenario.layout.data, given = scenario.training.sharding.ranks;
+  const std::int64_t data = experts ? scenario.layout.expert_data() : scenario.layout.data;
+  const std::int64_t given = scenario.training.sharding.ranks;
   Sharing sharing{.optimizer = kind >= OptimizerSharding::kZero1};
   sharing.gradients = kind >= OptimizerSharding::kZero2;
   sharing.weights = kind >= OptimizerSharding::kZero3;
@@ -15,8 +16,8 @@ Sharing SharingOf(const Scenario& scenario) {
   return sharing;
 }
 
-models::Shares SharesOf(const Scenario& scenario) {
-  const Sharing sharing = SharingOf(scenario);
+models::Shares SharesOf(const Scenario& scenario, bool experts) {
+  const Sharing sharing = SharingOf(scenario, experts);
   const bool scattered = sharing.gradients && !scenario.training.sharding.no_sync;
   return {.weights = sharing.weights ? sharing.ranks : 1,
           .gradients = scattered ? sharing.ranks : 1,

@@ -22,17 +22,18 @@
 namespace scenarios {
 
 // The data ranks are `replicas` groups of `ranks` neighbours that share one copy
-// of what is cut; without sharding every rank is a group.
+// of what is cut; without sharding every rank is a group. Experts with a layout of
+// their own have other data ranks; they are cut by ZERO_1 at most.
 struct Sharing {
   std::int64_t ranks = 1;
   std::int64_t replicas = 1;
   bool weights = false, gradients = false, optimizer = false;
 };
-Sharing SharingOf(const Scenario& scenario);
+Sharing SharingOf(const Scenario& scenario, bool experts = false);
 
 // By how many ranks each part of what a rank holds all the time is cut. Gradients
 // that are not reduced before the last micro-batch are held whole.
-models::Shares SharesOf(const Scenario& scenario);
+models::Shares SharesOf(const Scenario& scenario, bool experts = false);
 
 // How often a bucket is reduced in a step.
 std::int64_t ReductionsOfStep(const Scenario& scenario);

@@ -76,10 +76,14 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
                           std::span<const sim::PipelineStep> order) {
   const Training& training = scenario.training;
   StageMemory memory;
-  for (const models::MemoryPart& part : models::StaticMemory(plan.held.total().total(), training.format,
-                                                             training.gradient_format, SharesOf(scenario))) {
-    memory.parts.push_back({part.name, part.bytes});
-  }
+  const auto add = [&](const std::string& prefix, std::int64_t parameters, const models::Shares& shares) {
+    for (const models::MemoryPart& part :
+         models::StaticMemory(parameters, training.format, training.gradient_format, shares)) {
+      memory.parts.push_back({prefix + part.name, part.bytes});
+    }
+  };
+  add("", plan.held.total().total() - plan.spread, SharesOf(scenario));
+  if (plan.spread > 0) add("expert_", plan.spread, SharesOf(scenario, /*experts=*/true));
 
   std::vector<sim::Bytes> kept;
   for (std::size_t chunk = 0; chunk < plan.chunks.size(); ++chunk)

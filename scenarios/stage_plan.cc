@@ -42,6 +42,14 @@ BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block,
           .activations = models::ActivationBytes(block, recompute)};
 }
 
+ExpertPlan PlanExperts(const hardware::CostModel& cost, const models::SpreadExperts& experts) {
+  return {.forward = TimesOf(cost, experts.forward),
+          .backward = TimesOf(cost, experts.backward),
+          .outward = experts.outward,
+          .homeward = experts.homeward,
+          .gather = experts.gather};
+}
+
 // Layers of one kind have the same blocks, so few are distinct.
 class Planner {
  public:
@@ -58,9 +66,12 @@ class Planner {
     const auto kind = std::pair(models::KindOf(scenario_.model, layer), recompute);
     auto at = layers_.find(kind);
     if (at == layers_.end()) {
+      const models::StageParameters held = Held({.layers = 1, .first_layer = layer});
+      const std::int64_t spread = SpreadOf(held);
       Unit unit{.blocks = {Add(models::AttentionBlock(scenario_.model, execution_, layer), recompute),
-                           Add(models::MlpBlock(scenario_.model, execution_, layer), recompute)},
-                .parameters = Held({.layers = 1, .first_layer = layer}).total().total()};
+                           AddMlp(layer, recompute)},
+                .parameters = held.total().total() - spread,
+                .spread = spread};
       at = layers_.emplace(kind, std::move(unit)).first;
     }
     Unit unit = at->second;
@@ -79,7 +90,14 @@ class Planner {
 
   models::StageParameters Held(const models::Stage& stage) const {
     return models::ParametersOfRank(scenario_.model, stage,
-                                    {scenario_.layout.tensor, scenario_.training.vocabulary_divisor});
+                                    {.tensor = scenario_.layout.tensor,
+                                     .vocabulary_divisor = scenario_.training.vocabulary_divisor,
+                                     .expert = scenario_.layout.expert,
+                                     .expert_tensor = scenario_.layout.expert_tensor});
+  }
+  // Of them, those of experts that are reduced over a group of their own.
+  std::int64_t SpreadOf(const models::StageParameters& held) const {
+    return scenario_.layout.spreads_experts() ? held.experts.total() : 0;
   }
 
  private:
@@ -87,6 +105,24 @@ class Planner {
   std::uint32_t Add(const models::Block& block, Recompute recompute = Recompute::kNone) {
     plan_->blocks.push_back(PlanBlock(cost_, block, recompute));
     return static_cast<std::uint32_t>(plan_->blocks.size() - 1);
+  }
+
+  // Experts of one group have other work than those of the next where loads differ;
+  // the memory is that of the busiest.
+  std::uint32_t AddMlp(std::int64_t layer, Recompute recompute) {
+    models::Execution execution = execution_;
+    const models::Block first = models::MlpBlock(scenario_.model, execution, layer);
+    const std::uint32_t index = Add(first, recompute);
+    if (!first.spread) return index;
+    BlockPlan& plan = plan_->blocks[index];
+    plan.experts.push_back(PlanExperts(cost_, first.experts));
+    for (std::size_t group = 1; group < execution.experts.loads.size(); ++group) {
+      execution.experts.group = static_cast<std::int64_t>(group);
+      const models::Block block = models::MlpBlock(scenario_.model, execution, layer);
+      plan.experts.push_back(PlanExperts(cost_, block.experts));
+      plan.activations = std::max(plan.activations, models::ActivationBytes(block, recompute));
+    }
+    return index;
   }
 
   const Scenario& scenario_;
@@ -111,27 +147,47 @@ void AddLayers(const Training& training, LayerRange range, Planner* planner, std
   }
 }
 
+// One series of buckets; experts that are spread have buckets of their own.
+struct BucketSeries {
+  bool experts = false;
+  std::int64_t Unit::*held;
+  std::uint32_t Unit::*bucket;
+  bool Unit::*closes;
+  Unit* previous = nullptr;
+
+  // A bucket closes when it has reached `full` bytes; of zero, with each unit.
+  void Add(Unit* unit, std::int64_t width, sim::Bytes full, std::vector<Bucket>* buckets) {
+    if (previous == nullptr || (*buckets)[previous->*bucket].parameters * width >= full.count()) {
+      Close();
+      buckets->push_back({.experts = experts});
+      (*unit).*bucket = static_cast<std::uint32_t>(buckets->size() - 1);
+    } else {
+      (*unit).*bucket = previous->*bucket;
+    }
+    (*buckets)[(*unit).*bucket].parameters += (*unit).*held;
+    previous = unit;
+  }
+  void Close() {
+    if (previous != nullptr) previous->*closes = true;
+  }
+};
+
 // Gradients become ready from the last chunk's last unit to the first chunk's
-// first; a bucket closes when it has reached the scenario's size. Where weights are
-// cut, each unit is a bucket: what is gathered at once.
+// first. Where weights are cut, each unit is a bucket: what is gathered at once.
 void FillBuckets(const Scenario& scenario, StagePlan* plan) {
   const std::int64_t width = sim::ByteWidth(scenario.training.gradient_format);
   const bool by_unit = SharingOf(scenario).weights;
-  Unit* previous = nullptr;
+  const sim::Bytes full = by_unit ? sim::Bytes() : scenario.training.bucket;
+  BucketSeries experts{true, &Unit::spread, &Unit::expert_bucket, &Unit::closes_expert_bucket};
+  BucketSeries others{false, &Unit::parameters, &Unit::bucket, &Unit::closes_bucket};
   for (auto chunk = plan->chunks.rbegin(); chunk != plan->chunks.rend(); ++chunk) {
     for (auto unit = chunk->rbegin(); unit != chunk->rend(); ++unit) {
-      const bool full = !plan->buckets.empty() && (by_unit || plan->buckets.back().parameters * width >=
-                                                                  scenario.training.bucket.count());
-      if (plan->buckets.empty() || full) {
-        if (previous != nullptr) previous->closes_bucket = true;
-        plan->buckets.emplace_back();
-      }
-      plan->buckets.back().parameters += unit->parameters;
-      unit->bucket = static_cast<std::uint32_t>(plan->buckets.size() - 1);
-      previous = &*unit;
+      if (unit->spread > 0) experts.Add(&*unit, width, full, &plan->buckets);
+      others.Add(&*unit, width, full, &plan->buckets);
     }
   }
-  if (previous != nullptr) previous->closes_bucket = true;
+  experts.Close();
+  others.Close();
   if (by_unit) return;
   for (Bucket& bucket : plan->buckets) {
     const std::int64_t most = std::max<std::int64_t>(1, bucket.parameters);
@@ -178,10 +234,14 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
   FillBuckets(scenario, &plan);
 
   const Training& training = scenario.training;
-  const std::int64_t parameters = plan.held.total().total();
-  const models::Shares shares = SharesOf(scenario);
-  const auto share = [&](std::int64_t ranks) { return (parameters + ranks - 1) / ranks; };
-  plan.optimizer = TimesOf(cost, models::OptimizerKernels(share(shares.gradients), share(shares.optimizer),
+  plan.spread = planner.SpreadOf(plan.held);
+  const models::Shares shares = SharesOf(scenario), expert_shares = SharesOf(scenario, /*experts=*/true);
+  const std::int64_t common = plan.held.total().total() - plan.spread;
+  const auto share = [&](std::int64_t ranks, std::int64_t expert_ranks) {
+    return (common + ranks - 1) / ranks + (plan.spread + expert_ranks - 1) / expert_ranks;
+  };
+  plan.optimizer = TimesOf(cost, models::OptimizerKernels(share(shares.gradients, expert_shares.gradients),
+                                                          share(shares.optimizer, expert_shares.optimizer),
                                                           training.format, training.gradient_format));
   plan.boundary = models::LayerInput(scenario.model, ExecutionOf(scenario));
   if (stages > 1 && scenario.model.tied_embedding && (ends.embedding || ends.head)) {

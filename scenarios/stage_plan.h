@@ -17,6 +17,13 @@
 
 namespace scenarios {
 
+// Routed experts that are spread, as a rank of one expert group sees them.
+struct ExpertPlan {
+  sim::WorkTimes forward = {}, backward = {};
+  std::vector<models::ExpertMove> outward = {}, homeward = {};
+  sim::Bytes gather = {};  // over the tensor group, behind each homeward
+};
+
 // The phases of models::Block with their times.
 struct BlockPlan {
   const char* name = "";
@@ -27,6 +34,9 @@ struct BlockPlan {
   sim::Bytes gather_again = {};
   std::int64_t small_reduces = 0;  // all-reduces of small_reduce bytes at the end of main
   sim::Bytes small_reduce = {};
+  // By expert group, or one for all where they are loaded alike; none where the tensor group alone cuts
+  // experts.
+  std::vector<ExpertPlan> experts = {};
   sim::Bytes activations = {};  // kept per micro-batch under the scenario's recomputation
 };
 
@@ -35,11 +45,14 @@ struct BlockPlan {
 struct Unit {
   enum class Kind : std::uint8_t { kEmbedding, kLayer, kHead };
   Kind kind = Kind::kLayer;
-  std::int64_t layer = -1;                                 // of the whole model
-  std::vector<std::uint32_t> blocks = {};                  // StagePlan::blocks, in forward order
-  std::int64_t parameters = 0;                             // held by one rank
-  std::uint32_t bucket = 0;                                // StagePlan::buckets
-  bool closes_bucket = false;                              // its gradients are the bucket's last
+  std::int64_t layer = -1;                 // of the whole model
+  std::vector<std::uint32_t> blocks = {};  // StagePlan::blocks, in forward order
+  std::int64_t parameters = 0;             // held by one rank, but for `spread`
+  std::uint32_t bucket = 0;                // StagePlan::buckets
+  bool closes_bucket = false;              // its gradients are the bucket's last
+  std::int64_t spread = 0;                 // of routed experts with a layout of their own
+  std::uint32_t expert_bucket = 0;         // means something where spread > 0
+  bool closes_expert_bucket = false;
   models::Recompute recompute = models::Recompute::kNone;  // of a layer
   // kFull: layers of one group run again together, from the first one's input, before
   // the last one's backward.
@@ -52,6 +65,7 @@ struct Unit {
 struct Bucket {
   std::int64_t parameters = 0;
   std::int64_t parts = 1;  // near-equal; see PartOf
+  bool experts = false;    // reduced over the ranks that hold the same experts
 };
 
 // The parameters of one part of a bucket; parts differ by one at most.
@@ -64,6 +78,7 @@ struct StagePlan {
   std::vector<std::vector<Unit>> chunks;  // by chunk, units in forward order
   std::vector<Bucket> buckets;            // in the order their gradients are complete
   models::StageParameters held;           // by one rank, all chunks together
+  std::int64_t spread = 0;                // of them, routed experts with a layout of their own
   sim::WorkTimes optimizer;               // clip and update of what a rank owns
   sim::Bytes boundary;                    // activations sent to the next piece, one micro-batch, one rank
   sim::Bytes tied_gradient;               // to reduce between first and last stage; zero = none

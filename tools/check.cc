@@ -12,6 +12,7 @@
 #include "scenarios/checkpoint_report.h"
 #include "scenarios/closed_form.h"
 #include "scenarios/estimate.h"
+#include "scenarios/groups.h"
 #include "scenarios/output/report_text.h"
 #include "scenarios/stage_memory.h"
 #include "scenarios/step_builder.h"
@@ -25,6 +26,10 @@ std::string Summary(const scenarios::Scenario& s) {
   std::string text = s.name + ": legal: " + s.model.name + " on " + n(s.devices) + " x " + s.device.name +
                      ", tensor " + n(s.layout.tensor) + " x pipeline " + n(s.layout.pipeline) + " x data " +
                      n(s.layout.data);
+  if (s.model.experts.routed > 0 && s.layout.spreads_experts()) {
+    text += ", experts expert_tensor " + n(s.layout.expert_tensor) + " x expert " + n(s.layout.expert) +
+            " x expert data " + n(s.layout.expert_data());
+  }
   return text + ", " + n(s.batch.micro_batches) + " micro-batches of " + n(s.batch.micro) + " x " +
          n(s.batch.sequence_length) + " tokens";
 }
@@ -36,6 +41,7 @@ struct Foresight {
   std::vector<scenarios::BytePart> parts;  // of the memory
   scenarios::ClosedForm form;
   scenarios::Estimate estimate;
+  std::vector<scenarios::GroupKind> groups;
   std::optional<sim::Bytes> save;  // null: nothing is saved
   scenarios::IdleSave idle_save;
   bool fits() const { return memory <= capacity; }
@@ -48,7 +54,8 @@ Foresight ForeseeOf(const scenarios::Scenario& s) {
                       .capacity = s.device.usable_memory,
                       .parts = largest.parts,
                       .form = scenarios::ClosedFormOf(s, stages),
-                      .estimate = scenarios::EstimateOf(s, stages)};
+                      .estimate = scenarios::EstimateOf(s, stages),
+                      .groups = scenarios::GroupsOf(s)};
   if (s.checkpoint) {
     const scenarios::CheckpointPlan plan = scenarios::PlanCheckpoint(s);
     foresight.save = plan.total;
@@ -76,6 +83,8 @@ std::string PartsText(const Foresight& f) {
 std::string TextOf(const Foresight& f) {
   char bubble[32];
   std::snprintf(bubble, sizeof bubble, "%.1f", 100 * f.form.bubble_share);
+  std::string groups;
+  for (const scenarios::GroupKind& kind : f.groups) groups += "  " + scenarios::ToText(kind) + '\n';
   return "  memory " + scenarios::BytesText(f.memory) + " a device of " + scenarios::BytesText(f.capacity) +
          (f.fits() ? ": fits\n" : ": does not fit\n") + PartsText(f) + "  6PD takes " +
          scenarios::SecondsText(f.form.time_at_peak_s) + " at peak; pipeline bubble " + bubble + " %\n" +
@@ -83,7 +92,16 @@ std::string TextOf(const Foresight& f) {
          scenarios::CountText(static_cast<std::int64_t>(std::min(f.estimate.tasks, 9e18))) + " tasks and " +
          scenarios::BytesText(
              sim::Bytes(static_cast<std::int64_t>(std::min(f.estimate.memory_bytes, 9e18)))) +
-         "\n";
+         "\n" + groups;
+}
+
+nlohmann::ordered_json JsonOf(const scenarios::GroupKind& kind) {
+  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+  for (const sim::Rank rank : kind.example) ranks.push_back(rank.value());
+  return {{"name", kind.name},
+          {"groups", kind.groups},
+          {"of_rank_0", ranks},
+          {"most_domains", kind.most_domains}};
 }
 
 nlohmann::ordered_json JsonOf(const std::string& name, const proto::Diagnostics& diagnostics,
@@ -107,6 +125,10 @@ nlohmann::ordered_json JsonOf(const std::string& name, const proto::Diagnostics&
   json["checkpoint_write_s"] = saves ? nlohmann::ordered_json(f->idle_save.write.seconds()) : nullptr;
   add("estimated_tasks", f ? f->estimate.tasks : 0);
   add("estimated_memory_bytes", f ? f->estimate.memory_bytes : 0);
+  json["groups"] = nlohmann::ordered_json::array();
+  if (f) {
+    for (const scenarios::GroupKind& kind : f->groups) json["groups"].push_back(JsonOf(kind));
+  }
   return json;
 }
 

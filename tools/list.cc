@@ -196,7 +196,8 @@ int RunList(const Arguments& arguments, std::ostream& out, std::ostream& err) {
         << '\n';
     return kExitUsage;
   }
-  Print(diagnostics, err);
+  // What is unwise about an entry, `run` and `check` say.
+  for (const std::string& line : diagnostics.errors()) err << "orrery: error: " << line << '\n';
   if (!diagnostics.ok()) return kExitUsage;
   if (!arguments.has("json")) {
     for (std::size_t i = 0; i < tables.size(); ++i) {

@@ -64,6 +64,7 @@ Json ClosedFormJson(const ClosedForm& form) {
           {"gradient_bytes_per_rank", form.gradient_bytes_per_rank},
           {"parameter_bytes_per_rank", form.parameter_bytes_per_rank},
           {"tensor_bytes_per_rank", form.tensor_bytes_per_rank},
+          {"expert_bytes_per_rank", form.expert_bytes_per_rank},
           {"pipeline_bytes_per_rank", form.pipeline_bytes_per_rank},
           {"embedding_bytes_per_rank", form.embedding_bytes_per_rank}};
 }
@@ -130,8 +131,15 @@ Json CheckpointJson(const CheckpointReport& c) {
 }
 
 Json LayoutJson(const Report& report) {
-  return {{"tensor", report.tensor},          {"sequence", report.sequence}, {"pipeline", report.pipeline},
-          {"virtual", report.virtual_stages}, {"data", report.data},         {"schedule", report.schedule}};
+  Json json = {{"tensor", report.tensor},     {"sequence", report.sequence},
+               {"pipeline", report.pipeline}, {"virtual", report.virtual_stages},
+               {"data", report.data},         {"schedule", report.schedule}};
+  if (!report.spreads_experts) return json;
+  json["expert"] = report.expert;
+  json["expert_tensor"] = report.expert_tensor;
+  json["expert_data"] = report.expert_data;
+  json["expert_imbalance"] = report.expert_imbalance;
+  return json;
 }
 
 }  // namespace

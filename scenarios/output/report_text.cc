@@ -64,6 +64,13 @@ std::string Heading(const Report& r) {
   if (r.virtual_stages > 1) layout += Format(" (%lld virtual)", static_cast<long long>(r.virtual_stages));
   layout += Format(" x data %lld, ", static_cast<long long>(r.data)) + r.schedule;
   text += Wrap(layout, "  ");
+  if (r.spreads_experts) {
+    std::string experts = Format("experts expert_tensor %lld x expert %lld x data %lld",
+                                 static_cast<long long>(r.expert_tensor), static_cast<long long>(r.expert),
+                                 static_cast<long long>(r.expert_data));
+    if (r.expert_imbalance > 1) experts += Format(", the busiest at %.2f of the mean", r.expert_imbalance);
+    text += Wrap(experts, "  ");
+  }
   text += Wrap(CountText(r.global_batch) + " sequences of " + CountText(r.sequence_length) +
                    " tokens a step: " + CountText(r.micro_batches) +
                    (r.micro_batches == 1 ? " micro-batch of " : " micro-batches of ") +
@@ -132,14 +139,17 @@ std::string StageTable(const Report& r) {
       i = r.stages.size() - 1;
     }
     const StageReport& s = r.stages[i];
-    const sim::Bytes optimizer = PartOf(s, "master_weights") + PartOf(s, "moments");
+    const sim::Bytes weights = PartOf(s, "weights") + PartOf(s, "expert_weights");
+    const sim::Bytes gradients = PartOf(s, "gradients") + PartOf(s, "expert_gradients");
+    const sim::Bytes optimizer = PartOf(s, "master_weights") + PartOf(s, "moments") +
+                                 PartOf(s, "expert_master_weights") + PartOf(s, "expert_moments");
     const sim::Bytes activations = PartOf(s, "activations") + PartOf(s, "recomputed");
-    text += Format("  %5lld %6lld %5.1f%% %11s %11s %11s %11s %6lld %11s%s\n",
-                   static_cast<long long>(s.stage), static_cast<long long>(s.layers),
-                   100 * s.busy.seconds() / r.step_time.seconds(), BytesText(PartOf(s, "weights")).c_str(),
-                   BytesText(PartOf(s, "gradients")).c_str(), BytesText(optimizer).c_str(),
-                   BytesText(activations).c_str(), static_cast<long long>(s.micro_batches_in_flight),
-                   BytesText(s.memory_total).c_str(), s.fits ? "" : " !");
+    text +=
+        Format("  %5lld %6lld %5.1f%% %11s %11s %11s %11s %6lld %11s%s\n", static_cast<long long>(s.stage),
+               static_cast<long long>(s.layers), 100 * s.busy.seconds() / r.step_time.seconds(),
+               BytesText(weights).c_str(), BytesText(gradients).c_str(), BytesText(optimizer).c_str(),
+               BytesText(activations).c_str(), static_cast<long long>(s.micro_batches_in_flight),
+               BytesText(s.memory_total).c_str(), s.fits ? "" : " !");
   }
   sim::Bytes gathered, unreduced;
   for (const StageReport& s : r.stages) {
@@ -174,11 +184,10 @@ std::string ClosedFormText(const Report& r) {
       Format("  6PD                %.4g FLOP: %s at peak, so T = 6PD / (N peak MFU) needs MFU %s\n",
              form.six_pd_flops, SecondsText(form.time_at_peak_s).c_str(), Percent(form.six_pd_mfu).c_str());
   text += Format("  pipeline bubble   %s   (p-1)/(v m + p-1)\n", Percent(form.bubble_share).c_str());
-  const std::pair<const char*, double> sent[] = {{"gradients", form.gradient_bytes_per_rank},
-                                                 {"parameters", form.parameter_bytes_per_rank},
-                                                 {"tensor", form.tensor_bytes_per_rank},
-                                                 {"pipeline", form.pipeline_bytes_per_rank},
-                                                 {"tied table", form.embedding_bytes_per_rank}};
+  const std::pair<const char*, double> sent[] = {
+      {"gradients", form.gradient_bytes_per_rank}, {"parameters", form.parameter_bytes_per_rank},
+      {"tensor", form.tensor_bytes_per_rank},      {"experts", form.expert_bytes_per_rank},
+      {"pipeline", form.pipeline_bytes_per_rank},  {"tied table", form.embedding_bytes_per_rank}};
   std::string list;
   for (const auto& [name, bytes] : sent) {
     if (bytes > 0) list += (list.empty() ? "" : ", ") + GigabytesText(bytes) + " " + name;

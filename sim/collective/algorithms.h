@@ -34,6 +34,11 @@ std::vector<Transfer> ExpandRing(const CollectiveRequest& request, Bytes chunk);
 CollectivePlan PlanAllToAll(const CollectiveRequest& request);
 std::vector<Transfer> ExpandAllToAll(const CollectiveRequest& request, Bytes chunk);
 
+// all_to_all_by_node.cc: rows cross to another domain once, on the rails, and are
+// passed on inside it.
+CollectivePlan PlanAllToAllByNode(const CollectiveRequest& request);
+std::vector<Transfer> ExpandAllToAllByNode(const CollectiveRequest& request, Bytes chunk);
+
 // send_recv.cc: one message from the first member to the second.
 CollectivePlan PlanSendRecv(const CollectiveRequest& request);
 std::vector<Transfer> ExpandSendRecv(const CollectiveRequest& request, Bytes chunk);

@@ -20,29 +20,77 @@
 // together. Where background traffic moves it from port to port, the coupled flow
 // ends later, whatever the size; a flow for each sender would only halve that.
 //
-// Leaves out: uneven parts, and groups so large that NCCL queues rounds. The
-// edges are n(n-1): fine for some hundred members; above, edges that load the
-// same ports should be added up by class of member.
+// Uneven parts (experts that get more tokens than others) weigh the edges; the
+// busiest one is the unit of progress. So all end when the busiest port has, as in
+// the expansion.
+//
+// Leaves out: groups so large that NCCL queues rounds. The edges are n(n-1): 4,032
+// for 64 members, lowered once a group and size.
 //
 // Source: NCCL, src/enqueue.cc, src/include/channel.h
 // (ncclP2pChannelBaseForRound), src/include/device.h
 // (NCCL_MAX_DEV_WORK_P2P_PER_BATCH).
 
 #include <algorithm>
+#include <numeric>
 
+#include "sim/base/check.h"
 #include "sim/collective/algorithms.h"
 #include "sim/collective/part_size.h"
 
 namespace sim {
 
+namespace {
+
+// What member `from` sends to `to`, relative to other pairs.
+std::uint32_t WeightOf(const CollectiveRequest& request, std::uint32_t from, std::uint32_t to) {
+  switch (request.uneven) {
+    case Uneven::kNo:
+      return 1;
+    case Uneven::kByReceiver:
+      return request.parts[to];
+    case Uneven::kBySender:
+      return request.parts[from];
+  }
+  return 1;
+}
+
+// Spare bytes of even parts go to the first rounds, not to the first members: so
+// every member sends and receives as much, and keeps the smallest part itself.
+Bytes MessageSize(const CollectiveRequest& request, std::uint32_t round, std::uint32_t from,
+                  std::uint32_t to) {
+  if (request.uneven == Uneven::kNo) return PartSize(request.size, request.group.size(), round - 1);
+  const std::uint32_t part = request.uneven == Uneven::kByReceiver ? to : from;
+  Wide before = 0, all = 0;
+  for (std::uint32_t i = 0; i < request.parts.size(); ++i) {
+    if (i < part) before += request.parts[i];
+    all += request.parts[i];
+  }
+  const Wide size = request.size.count();
+  return Bytes(static_cast<std::int64_t>(size * (before + request.parts[part]) / all - size * before / all));
+}
+
+}  // namespace
+
 CollectivePlan PlanAllToAll(const CollectiveRequest& request) {
   const std::uint32_t n = request.group.size();
   CoupledFlow flow{.size = request.size, .numerator = 1, .denominator = n, .edges = {}};
+  if (request.uneven != Uneven::kNo) {
+    flow.weight_denominator = *std::max_element(request.parts.begin(), request.parts.end());
+    flow.numerator = flow.weight_denominator;
+    flow.denominator = std::accumulate(request.parts.begin(), request.parts.end(), std::int64_t{0});
+    CHECK(flow.numerator > 0);
+  }
   flow.edges.reserve(std::size_t{n} * (n - 1));
   for (std::uint32_t round = 1; round < n; ++round) {
-    for (std::uint32_t from = 0; from < n; ++from) flow.edges.push_back({from, (from + round) % n});
+    for (std::uint32_t from = 0; from < n; ++from) {
+      const std::uint32_t to = (from + round) % n;
+      const std::uint32_t weight = WeightOf(request, from, to);
+      if (weight > 0) flow.edges.push_back({from, to, weight});
+    }
   }
   CollectivePlan plan;
+  if (flow.edges.empty()) return plan;
   plan.flows.push_back(std::move(flow));
   const auto& domain = request.group.domain;
   const bool crosses = std::any_of(domain.begin(), domain.end(), [&](auto d) { return d != domain[0]; });
@@ -54,13 +102,12 @@ std::vector<Transfer> ExpandAllToAll(const CollectiveRequest& request, Bytes chu
   const std::uint32_t n = request.group.size();
   std::vector<Transfer> transfers;
   for (std::uint32_t round = 1; round < n; ++round) {
-    // Spare bytes go to the first rounds, not to the first members: so every
-    // member sends and receives as much, and keeps the smallest part itself.
-    const Bytes message = PartSize(request.size, n, round - 1);
     for (std::uint32_t from = 0; from < n; ++from) {
+      const std::uint32_t to = (from + round) % n;
+      const Bytes message = MessageSize(request, round, from, to);
       for (std::int64_t left = message.count(); left > 0; left -= chunk.count()) {
         const auto index = static_cast<std::uint32_t>(transfers.size());
-        Transfer transfer{from, (from + round) % n, std::min(Bytes(left), chunk), {}, index, false};
+        Transfer transfer{from, to, std::min(Bytes(left), chunk), {}, index, false};
         if (left < message.count()) transfer.after.push_back(index - 1);
         transfers.push_back(std::move(transfer));
       }

@@ -11,11 +11,13 @@ namespace {
 constexpr CollectiveKind kRingKinds[] = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
                                          CollectiveKind::kReduceScatter, CollectiveKind::kBroadcast};
 constexpr CollectiveKind kAllToAllKinds[] = {CollectiveKind::kAllToAll};
+constexpr CollectiveKind kByNodeKinds[] = {CollectiveKind::kAllToAllByNode};
 constexpr CollectiveKind kSendRecvKinds[] = {CollectiveKind::kSendRecv};
 
 constexpr CollectiveAlgorithm kAlgorithms[] = {
     {"ring", kRingKinds, PlanRing, ExpandRing},
     {"all-to-all", kAllToAllKinds, PlanAllToAll, ExpandAllToAll},
+    {"all-to-all by node", kByNodeKinds, PlanAllToAllByNode, ExpandAllToAllByNode},
     {"send/recv", kSendRecvKinds, PlanSendRecv, ExpandSendRecv},
 };
 
@@ -34,6 +36,7 @@ bool Sends(const CollectiveRequest& request) {
   CHECK(request.size.count() >= 0);
   CHECK(request.group.size() >= 1 && request.group.rail.size() == request.group.domain.size());
   CHECK(request.kind != CollectiveKind::kSendRecv || request.group.size() == 2);
+  CHECK(request.uneven == Uneven::kNo || request.parts.size() == request.group.size());
   return request.group.size() >= 2 && request.size.count() > 0;
 }
 
@@ -53,6 +56,8 @@ const char* ToText(CollectiveKind kind) {
       return "all-to-all";
     case CollectiveKind::kSendRecv:
       return "send/recv";
+    case CollectiveKind::kAllToAllByNode:
+      return "all-to-all by node";
   }
   return "?";
 }
@@ -82,6 +87,7 @@ Fraction BusBandwidthFactor(CollectiveKind kind, std::uint32_t members) {
       return {n - 1, n};
     case CollectiveKind::kBroadcast:
     case CollectiveKind::kSendRecv:
+    case CollectiveKind::kAllToAllByNode:
       return {1, 1};
   }
   return {1, 1};

@@ -18,7 +18,8 @@ namespace sim {
 
 // Sizes follow nccl-tests: all-reduce the whole buffer; all-gather the output;
 // reduce-scatter the input; broadcast and send/recv the message; all-to-all
-// what one member sends to all (its own part included).
+// what one member sends to all (its own part included); all-to-all by node what
+// one member sends, over both kinds of links together.
 enum class CollectiveKind : std::uint8_t {
   kAllReduce,
   kAllGather,
@@ -26,6 +27,7 @@ enum class CollectiveKind : std::uint8_t {
   kBroadcast,
   kAllToAll,
   kSendRecv,
+  kAllToAllByNode,
 };
 
 const char* ToText(CollectiveKind kind);  // "all-reduce", "all-gather", ...
@@ -38,10 +40,22 @@ struct Communicator {
   std::uint32_t size() const { return static_cast<std::uint32_t>(domain.size()); }
 };
 
+// Which parts of an all-to-all are as large as CollectiveRequest::parts say.
+enum class Uneven : std::uint8_t {
+  kNo,
+  kByReceiver,  // every member sends part i to member i
+  kBySender,    // the way back: member i sends part i to every member
+};
+
 struct CollectiveRequest {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes size;
-  Communicator group;  // for send/recv: two members, the first sends
+  Communicator group = {};  // for send/recv: two members, the first sends
+  Bytes inside = {};        // all-to-all by node: of `size`, what stays in a domain
+  Uneven uneven = Uneven::kNo;
+  // Of an uneven all-to-all, by member: its part of `size` relative to the others', 0 ... 1000.
+  // `size` is what one member sends by receiver, and what one receives by sender.
+  std::vector<std::uint32_t> parts = {};
 };
 
 // How often a coupled flow crosses the edge from one member to another while
@@ -60,6 +74,7 @@ struct CoupledFlow {
   // Whether the data moves along the edges in their order, chunk by chunk, so
   // that one edge after the other starts; else all work from the start.
   bool is_chain = false;
+  std::uint32_t weight_denominator = 1;  // of the edges' weights
   std::vector<EdgeLoad> edges;
 };
 

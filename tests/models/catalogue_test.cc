@@ -41,6 +41,9 @@ std::map<std::string, Totals> CatalogueTotals() {
       // positions; biases of all but the last; RMS norms
       {"chinchilla_70b", {70'062'579'712}},
       {"deepseek_v2", {235'741'434'880, 21'375'800'320}},
+      // as deepseek_v2, less 56 layers of 3,972,116,480 (338,800,640 active): attention 149,227,520, 162
+      // experts of 3 x 5,120 x 1,536, a router of 160 x 5,120, two norms
+      {"deepseek_v2_l4", {13'302'912'000, 2'402'964'480}},
       {"deepseek_v2_lite", {15'706'484'224, 2'661'150'208}},
       {"deepseek_v3", {671'026'419'200, 37'552'297'472}},
       {"gemma2_27b", {27'227'128'320}},

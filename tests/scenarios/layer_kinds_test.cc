@@ -101,13 +101,20 @@ Scenario Loaded(const Sets& sets) {
 }
 
 std::vector<Scenario> RealScenarios() {
-  return {Loaded({{"model", "mixtral_8x7b"}}),
-          Loaded({{"model", "mixtral_8x7b"}, {"layout.sequence", "true"}, {"training.recompute", "FULL"}}),
+  return {Loaded({{"model", "mixtral_8x7b"}, {"layout.expert_tensor", "4"}}),
+          Loaded({{"model", "mixtral_8x7b"},
+                  {"layout.sequence", "true"},
+                  {"layout.expert_tensor", "4"},
+                  {"training.recompute", "FULL"}}),
           Loaded({{"model", "deepseek_v2_lite"},
                   {"layout.sequence", "true"},
+                  {"layout.expert_tensor", "4"},
                   {"layout.pipeline", "1"},
                   {"pipeline.schedule", "ONE_F_ONE_B"}}),
-          Loaded({{"model", "gpt_oss_20b"}, {"layout.tensor", "2"}, {"layout.sequence", "true"}}),
+          Loaded({{"model", "gpt_oss_20b"},
+                  {"layout.tensor", "2"},
+                  {"layout.sequence", "true"},
+                  {"layout.expert_tensor", "2"}}),
           Loaded({{"model", "palm_540b"},
                   {"model.layers", "4"},
                   {"layout.sequence", "true"},
@@ -163,12 +170,11 @@ TEST(StagePlan, GradientsOfWhatWorksOnCutTokensAreReducedOverTheTensorGroup) {
   EXPECT_EQ(PlanStage(scenario, FlopCost(), 0).sequence_gradient, sim::Bytes(4 * cut));
 }
 
-TEST(Loader, RefusesTensorRanksThatDoNotDivideAnExpert) {
+TEST(Loader, RefusesRanksThatDoNotDivideAnExpert) {
   EXPECT_THAT(
-      Load({{"model", "mixtral_8x7b"}, {"model.experts.ffn", "14338"}}).errors(),
+      Load({{"model", "mixtral_8x7b"}, {"model.experts.ffn", "14338"}, {"layout.expert_tensor", "4"}})
+          .errors(),
       Contains(HasSubstr("4 does not divide the 14338 channels of an expert of model \"mixtral_8x7b\"")));
-  EXPECT_THAT(Load({{"model", "mixtral_8x7b"}, {"layout.expert", "2"}}).errors(),
-              Contains(HasSubstr("expert must be 1")));
 }
 
 TEST(Loader, SaysThatPredictionModulesAreNotPartOfTheStep) {

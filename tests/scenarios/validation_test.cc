@@ -18,6 +18,7 @@ namespace {
 struct Row {
   std::string name;
   double published = 0, simulated = 0;
+  bool experts = false;
   double error() const { return simulated / published - 1; }
 };
 
@@ -31,8 +32,8 @@ std::vector<Row> PublishedRows() {
     if (!scenario || !scenario->published) continue;
     const RunResult result = scenarios::Run(*scenario).value();
     EXPECT_TRUE(result.report.steady) << file.name;
-    rows.push_back(
-        {std::string(file.name), scenario->published->step_time_s, result.report.step_time.seconds()});
+    rows.push_back({std::string(file.name), scenario->published->step_time_s,
+                    result.report.step_time.seconds(), scenario->model.experts.routed > 0});
   }
   return rows;
 }
@@ -55,14 +56,19 @@ void ExpectWithin(const std::vector<Row>& rows, double most, double mean) {
 }
 
 TEST(Validation, PublishedStepTimesOfMegatronAreMetWithin25PerCentAnd12OnAverage) {
-  std::vector<Row> megatron, fsdp;
-  for (const Row& row : PublishedRows()) (row.name.starts_with("mpt_") ? fsdp : megatron).push_back(row);
+  std::vector<Row> megatron, fsdp, experts;
+  for (const Row& row : PublishedRows()) {
+    (row.experts ? experts : row.name.starts_with("mpt_") ? fsdp : megatron).push_back(row);
+  }
   ASSERT_EQ(megatron.size(), 10u);
   ExpectWithin(megatron, 0.25, 0.12);
-  // llm-foundry's, by FSDP: nothing was changed after they were first seen. The bounds
-  // say how far off they are, not how far off they may be.
+  // llm-foundry's, by FSDP: nothing was changed after they were first seen. These bounds and
+  // those of models with experts say how far off they are, for reasons that docs/validation.md
+  // gives, not how far off they may be: so that they do not get worse unseen.
   ASSERT_EQ(fsdp.size(), 5u);
   ExpectWithin(fsdp, 0.37, 0.25);
+  ASSERT_EQ(experts.size(), 4u);
+  ExpectWithin(experts, 0.4, 0.4);
 }
 
 // Results move when the models do; then the table moves in the same change.

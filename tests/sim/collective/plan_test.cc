@@ -243,13 +243,83 @@ TEST(AllToAllPlan, SharesAPortByConnections) {
   EXPECT_EQ(Volume(flow), 1_MiB);        // a pair's message: 8 MiB over 8 members
 }
 
+// Bytes that each member sends to each other one, by the plan's edges.
+std::map<std::pair<std::uint32_t, std::uint32_t>, double> SentBy(const CollectivePlan& plan) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> sent;
+  for (const CoupledFlow& flow : plan.flows) {
+    const double unit = static_cast<double>(flow.size.count()) * static_cast<double>(flow.numerator) /
+                        static_cast<double>(flow.denominator) / flow.weight_denominator;
+    for (const EdgeLoad& edge : flow.edges) sent[{edge.from, edge.to}] += unit * edge.weight;
+  }
+  return sent;
+}
+
+TEST(UnevenAllToAll, SendsTheSameBytesAsItsExpansionPairByPair) {
+  for (const Uneven uneven : {Uneven::kByReceiver, Uneven::kBySender}) {
+    const CollectiveRequest request{.kind = CollectiveKind::kAllToAll,
+                                    .size = Bytes(100'003),
+                                    .group = PackedGroup(5, 2),
+                                    .uneven = uneven,
+                                    .parts = {10, 0, 1000, 3, 250}};
+    std::map<std::pair<std::uint32_t, std::uint32_t>, double> expanded;
+    for (const Transfer& t : ExpandIntoChunks(request, Bytes(999))) {
+      expanded[{t.from, t.to}] += static_cast<double>(t.size.count());
+    }
+    const auto planned = SentBy(PlanCollective(request));
+    ASSERT_EQ(planned.size(), expanded.size());
+    for (const auto& [edge, bytes] : planned) EXPECT_NEAR(bytes, expanded.at(edge), 1);
+    // Member 2 gets (sends) 1000 / 1263 of what each sends (gets); member 1 nothing.
+    const auto at = uneven == Uneven::kByReceiver ? std::pair(0u, 2u) : std::pair(2u, 0u);
+    EXPECT_NEAR(planned.at(at), 100'003.0 * 1000 / 1263, 1e-6);
+    for (const auto& [edge, bytes] : planned) {
+      EXPECT_NE(uneven == Uneven::kByReceiver ? edge.second : edge.first, 1u);
+    }
+  }
+}
+
+TEST(UnevenAllToAll, WithEqualPartsIsTheEvenOne) {
+  const Communicator group = PackedGroup(6, 3);
+  const auto even = SentBy(PlanCollective({CollectiveKind::kAllToAll, 6_MiB, group}));
+  for (const Uneven uneven : {Uneven::kByReceiver, Uneven::kBySender}) {
+    EXPECT_EQ(SentBy(PlanCollective({.kind = CollectiveKind::kAllToAll,
+                                     .size = 6_MiB,
+                                     .group = group,
+                                     .uneven = uneven,
+                                     .parts = std::vector<std::uint32_t>(6, 1000)})),
+              even);
+  }
+}
+
+TEST(AllToAllByNode, CrossesOnRailsAndPassesOnInside) {
+  const Communicator group = PackedGroup(16, 4);  // four domains
+  const CollectiveRequest request{
+      .kind = CollectiveKind::kAllToAllByNode, .size = Bytes(9000), .group = group, .inside = Bytes(3000)};
+  std::map<std::uint32_t, double> inside, between;
+  for (const auto& [edge, bytes] : SentBy(PlanCollective(request))) {
+    const auto [from, to] = edge;
+    if (group.domain[from] == group.domain[to]) {
+      inside[from] += bytes;
+    } else {
+      EXPECT_EQ(group.rail[from], group.rail[to]);
+      between[from] += bytes;
+    }
+  }
+  for (std::uint32_t member = 0; member < 16; ++member) {
+    EXPECT_NEAR(inside[member], 3000, 1e-9);
+    EXPECT_NEAR(between[member], 6000, 1e-9);
+  }
+  std::int64_t expanded = 0;
+  for (const Transfer& t : ExpandIntoChunks(request, Bytes(512))) expanded += t.size.count();
+  EXPECT_EQ(expanded, 16 * 9000);
+}
+
 TEST(CollectiveAlgorithms, ServeEachKindOnce) {
   std::map<CollectiveKind, int> served;
   for (const CollectiveAlgorithm& algorithm : CollectiveAlgorithms()) {
     EXPECT_FALSE(algorithm.name.empty());
     for (const CollectiveKind kind : algorithm.kinds) ++served[kind];
   }
-  EXPECT_EQ(served.size(), 6u);
+  EXPECT_EQ(served.size(), 7u);
   for (const auto& [kind, count] : served) EXPECT_EQ(count, 1) << ToText(kind);
 }
 
