@@ -4,6 +4,7 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -129,7 +130,8 @@ class FieldChecker {
       if (field.is_repeated()) {
         CheckRepeated(message, field, place);
       } else if (!message.GetReflection()->HasField(message, &field)) {
-        if (!IsOptional(field)) diagnostics_->Error(place.At(field.name()).place(), "missing");
+        const proto::Field missing = place.At(field.name());
+        if (!IsOptional(field) && !missing.given()) diagnostics_->Error(missing.place(), "missing");
       } else if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE) {
         Check(message.GetReflection()->GetMessage(message, &field), place.At(field.name()));
       } else {
@@ -143,8 +145,8 @@ class FieldChecker {
                      const proto::Field& place) {
     const pb::Reflection& reflection = *message.GetReflection();
     const int size = reflection.FieldSize(message, &field);
-    if (size == 0 && !IsOptional(field)) {
-      diagnostics_->Error(place.At(field.name()).place(), "missing; at least one is wanted");
+    if (const proto::Field list = place.At(field.name()); size == 0 && !IsOptional(field) && !list.given()) {
+      diagnostics_->Error(list.place(), "missing; at least one is wanted");
     }
     for (int i = 0; i < size; ++i) {
       const proto::Field element = place.At(field.name(), i);
@@ -192,7 +194,7 @@ class FieldChecker {
   }
 
   void CheckEnum(const pb::EnumValueDescriptor& value, const proto::Field& place) {
-    if (value.number() != 0) return;
+    if (value.number() != 0 || HasError(place)) return;  // what was refused reads as 0
     std::string wanted;
     for (int i = 1; i < value.type()->value_count(); ++i) {
       wanted += (i == 1 ? "" : ", ") + value.type()->value(i)->name();
@@ -201,7 +203,14 @@ class FieldChecker {
   }
 
   void CheckText(const std::string& text, const proto::Field& place) {
-    if (text.empty()) diagnostics_->Error(place.place(), "empty; wanted a text");
+    if (text.empty() && !HasError(place)) diagnostics_->Error(place.place(), "empty; wanted a text");
+  }
+
+  bool HasError(const proto::Field& at) const {
+    const std::string place = at.place() + ": ";
+    const std::vector<std::string>& errors = diagnostics_->errors();
+    return std::any_of(errors.begin(), errors.end(),
+                       [&](const std::string& error) { return error.starts_with(place); });
   }
 
   proto::Diagnostics* diagnostics_;
@@ -304,24 +313,47 @@ void CheckNode(const Hardware::Node& node, const proto::Field& place, proto::Dia
   }
 }
 
+// Which of the file's groups had a field refused when it was read. Such a field reads as 0, and is not
+// held against others.
+class Refused {
+ public:
+  explicit Refused(const proto::Diagnostics& diagnostics) : errors_(diagnostics.errors()) {}
+
+  // An error is "place: group.field: what" or "place: group[0].field: what".
+  bool operator()(const std::string& group) const {
+    return std::any_of(errors_.begin(), errors_.end(), [&](const std::string& error) {
+      for (const char* next : {".", "[", ":"}) {
+        if (error.find(": " + group + next) != std::string::npos) return true;
+      }
+      return false;
+    });
+  }
+
+ private:
+  std::vector<std::string> errors_;
+};
+
 }  // namespace
 
 bool CheckDevice(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
   const std::size_t before = diagnostics->errors().size();
+  const Refused refused(*diagnostics);
   FieldChecker(diagnostics).Check(message, root);
-  CheckFormats(message, root, diagnostics);
-  CheckPeaks(message, root, diagnostics);
-  CheckProtocols(message, root, diagnostics);
-  CheckAttention(message, root, diagnostics);
-  if (message.has_memory()) {
+  if (!refused("peaks") && !refused("gemm")) {
+    CheckFormats(message, root, diagnostics);
+    CheckPeaks(message, root, diagnostics);
+  }
+  if (!refused("collectives")) CheckProtocols(message, root, diagnostics);
+  if (!refused("attention")) CheckAttention(message, root, diagnostics);
+  if (message.has_memory() && !refused("memory")) {
     CheckAtMost(message.memory().usable_gib(), message.memory().capacity_gib(), "usable_gib", "capacity_gib",
                 root.At("memory"), diagnostics);
   }
-  if (message.has_interference() && message.has_sms()) {
+  if (message.has_interference() && message.has_sms() && !refused("interference")) {
     CheckAtMost(message.interference().communication_sms(), message.sms() - 1, "communication_sms", "sms - 1",
                 root.At("interference"), diagnostics);
   }
-  if (message.has_node()) CheckNode(message.node(), root.At("node"), diagnostics);
+  if (message.has_node() && !refused("node")) CheckNode(message.node(), root.At("node"), diagnostics);
   return diagnostics->errors().size() == before;
 }
 

@@ -31,6 +31,10 @@ bool ReadFile(const std::string& path, std::string* text, Diagnostics* diagnosti
     diagnostics->Error(path, what);
     return false;
   };
+  if (path.empty()) {
+    diagnostics->Error("\"\"", "the name of a file is empty; one is wanted");
+    return false;
+  }
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) return refuse("there is no such file");

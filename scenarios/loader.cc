@@ -197,7 +197,7 @@ std::optional<Scenario> LoadScenario(const std::string& name_or_path,
       const std::vector<std::string> near = proto::Nearest(name_or_path, names);
       std::string wanted = near.empty() ? "`orrery list scenarios` shows all" : "did you mean ";
       for (std::size_t i = 0; i < near.size(); ++i) wanted += (i > 0 ? " or " : "") + near[i];
-      diagnostics->Error(name_or_path,
+      diagnostics->Error(name_or_path.empty() ? "\"\"" : name_or_path,
                          "there is no scenario or file of this name; " + wanted + (near.empty() ? "" : "?"));
       return std::nullopt;
     }

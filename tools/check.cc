@@ -1,6 +1,7 @@
 // orrery check: are these scenarios legal?
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,7 +25,8 @@ std::string Summary(const scenarios::Scenario& s) {
   std::string text = s.name + ": legal: " + s.model.name + " on " + n(s.devices) + " x " + s.device.name +
                      ", tensor " + n(s.layout.tensor) + " x pipeline " + n(s.layout.pipeline) + " x data " +
                      n(s.layout.data);
-  return text + ", " + n(s.batch.micro_batches) + " micro-batches of " + n(s.batch.micro) + " x " +
+  return text + ", " + n(s.batch.micro_batches) +
+         (s.batch.micro_batches == 1 ? " micro-batch of " : " micro-batches of ") + n(s.batch.micro) + " x " +
          n(s.batch.sequence_length) + " tokens";
 }
 
@@ -73,6 +75,8 @@ std::string TextOf(const Foresight& f) {
          "\n";
 }
 
+std::int64_t Whole(double count) { return std::llround(std::min(count, 9e18)); }
+
 nlohmann::ordered_json JsonOf(const std::string& name, const proto::Diagnostics& diagnostics,
                               const std::optional<Foresight>& f) {
   nlohmann::ordered_json json = {{"scenario", name},
@@ -92,8 +96,9 @@ nlohmann::ordered_json JsonOf(const std::string& name, const proto::Diagnostics&
   json["checkpoint_bytes"] = saves ? nlohmann::ordered_json(f->save->count()) : nullptr;
   json["checkpoint_copy_s"] = saves ? nlohmann::ordered_json(f->idle_save.copy.seconds()) : nullptr;
   json["checkpoint_write_s"] = saves ? nlohmann::ordered_json(f->idle_save.write.seconds()) : nullptr;
-  add("estimated_tasks", f ? f->estimate.tasks : 0);
-  add("estimated_memory_bytes", f ? f->estimate.memory_bytes : 0);
+  // Whole numbers, as far as they fit; estimates of the absurd do not.
+  add("estimated_tasks", f ? Whole(f->estimate.tasks) : 0);
+  add("estimated_memory_bytes", f ? Whole(f->estimate.memory_bytes) : 0);
   return json;
 }
 
