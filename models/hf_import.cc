@@ -15,6 +15,10 @@ namespace {
 // The tree, or nothing where the text is no JSON object.
 std::optional<proto::Syntax> Parse(const std::string& file, std::string_view json,
                                    proto::Diagnostics* diagnostics) {
+  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    diagnostics->Error(file, "there is nothing in it; an object { ... } is wanted");
+    return std::nullopt;
+  }
   proto::Syntax syntax = proto::ParseText(json, proto::Notation::kJson);
   if (syntax.errors.empty()) {
     if (const auto error = proto::RefuseJson(json)) syntax.errors.push_back(*error);

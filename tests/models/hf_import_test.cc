@@ -213,6 +213,8 @@ TEST(HfErrors, ListsAreChecked) {
 }
 
 TEST(HfErrors, WhatIsNoJsonIsSaidSo) {
+  EXPECT_THAT(ErrorsOf(" \n"),
+              ElementsAre("config.json: there is nothing in it; an object { ... } is wanted"));
   EXPECT_THAT(ErrorsOf(""), testing::SizeIs(1));
   EXPECT_THAT(ErrorsOf("[]"), testing::SizeIs(1));
   EXPECT_THAT(ErrorsOf("{\"model_type\": \"llama\""), testing::SizeIs(1));
