@@ -119,6 +119,13 @@ std::string Number(double value) {
   return text;
 }
 
+bool HasErrorAt(const proto::Field& at, const proto::Diagnostics& diagnostics) {
+  const std::string place = at.place() + ": ";
+  const std::vector<std::string>& errors = diagnostics.errors();
+  return std::any_of(errors.begin(), errors.end(),
+                     [&](const std::string& error) { return error.starts_with(place); });
+}
+
 class FieldChecker {
  public:
   explicit FieldChecker(proto::Diagnostics* diagnostics) : diagnostics_(diagnostics) {}
@@ -194,7 +201,7 @@ class FieldChecker {
   }
 
   void CheckEnum(const pb::EnumValueDescriptor& value, const proto::Field& place) {
-    if (value.number() != 0 || HasError(place)) return;  // what was refused reads as 0
+    if (value.number() != 0 || HasErrorAt(place, *diagnostics_)) return;  // what was refused reads as 0
     std::string wanted;
     for (int i = 1; i < value.type()->value_count(); ++i) {
       wanted += (i == 1 ? "" : ", ") + value.type()->value(i)->name();
@@ -203,14 +210,8 @@ class FieldChecker {
   }
 
   void CheckText(const std::string& text, const proto::Field& place) {
-    if (text.empty() && !HasError(place)) diagnostics_->Error(place.place(), "empty; wanted a text");
-  }
-
-  bool HasError(const proto::Field& at) const {
-    const std::string place = at.place() + ": ";
-    const std::vector<std::string>& errors = diagnostics_->errors();
-    return std::any_of(errors.begin(), errors.end(),
-                       [&](const std::string& error) { return error.starts_with(place); });
+    if (text.empty() && !HasErrorAt(place, *diagnostics_))
+      diagnostics_->Error(place.place(), "empty; wanted a text");
   }
 
   proto::Diagnostics* diagnostics_;
@@ -218,7 +219,7 @@ class FieldChecker {
 
 void CheckAtMost(double part, double whole, const char* part_name, const char* whole_name,
                  const proto::Field& place, proto::Diagnostics* diagnostics) {
-  if (part <= whole) return;
+  if (part <= whole || HasErrorAt(place.At(part_name), *diagnostics)) return;
   diagnostics->Error(place.At(part_name).place(),
                      Number(part) + " is more than " + whole_name + ", " + Number(whole));
 }
@@ -345,11 +346,13 @@ bool CheckDevice(const Hardware& message, const proto::Field& root, proto::Diagn
   }
   if (!refused("collectives")) CheckProtocols(message, root, diagnostics);
   if (!refused("attention")) CheckAttention(message, root, diagnostics);
-  if (message.has_memory() && !refused("memory")) {
+  const proto::Field capacity = root.At("memory").At("capacity_gib");
+  if (message.has_memory() && !refused("memory") && !HasErrorAt(capacity, *diagnostics)) {
     CheckAtMost(message.memory().usable_gib(), message.memory().capacity_gib(), "usable_gib", "capacity_gib",
                 root.At("memory"), diagnostics);
   }
-  if (message.has_interference() && message.has_sms() && !refused("interference")) {
+  if (message.has_interference() && message.has_sms() && !refused("interference") &&
+      !HasErrorAt(root.At("sms"), *diagnostics)) {
     CheckAtMost(message.interference().communication_sms(), message.sms() - 1, "communication_sms", "sms - 1",
                 root.At("interference"), diagnostics);
   }

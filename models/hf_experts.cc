@@ -46,7 +46,7 @@ void ReadDenseFfn(HfConfig* config, const std::string& key, Model* model) {
 
 void ReadPerToken(HfConfig* config, const std::vector<std::string>& keys, Model* model) {
   model->experts.per_token = config->Required(keys, 1, kMostExperts);
-  if (model->experts.per_token > model->experts.routed && !config->refused(keys) &&
+  if (model->experts.per_token > model->experts.routed && !config->refused({keys.front()}) &&
       !config->refused({"n_routed_experts", "num_local_experts", "num_experts"})) {
     config->Error(keys.front(), std::to_string(model->experts.per_token) + " are more than the " +
                                     std::to_string(model->experts.routed) + " experts");

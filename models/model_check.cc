@@ -139,7 +139,7 @@ void CheckTotal(const Model& m, Checker* check) {
 void CheckModel(const Model& model, Checker* check) {
   CheckHeads(model, check);
   CheckLayer(model, check);
-  if (check->given("experts")) CheckExperts(model, check);
+  if (check->given("experts") && !check->refused("experts")) CheckExperts(model, check);
   CheckFfn(model, check);
   CheckTotal(model, check);
 }

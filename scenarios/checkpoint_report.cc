@@ -188,6 +188,12 @@ void AddWarnings(const Scenario& scenario, const CheckpointReport& r, sim::Durat
                         " are written, so the backlog grows by " + Gigabytes(r.backlog_per_interval) +
                         " a save until staging is full");
   }
+  constexpr std::int64_t kMostIdlePs = INT64_MAX / 4;  // where times on an idle fabric stop: 26.7 days
+  if (std::max(r.copy_idle, r.write_idle).ps() >= kMostIdlePs) {
+    warnings->push_back(
+        "checkpoint: a save takes more than the 26 days that times on an idle fabric are counted to; "
+        "figures that follow from them are too small");
+  }
   AddFailureWarnings(r, warnings);
   if (!r.restart) warnings->push_back("checkpoint: reading it back would take longer than can be simulated");
 }

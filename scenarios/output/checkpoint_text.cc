@@ -41,7 +41,7 @@ std::string Sizes(const CheckpointReport& c) {
 // The rank that waits longest may begin its copy after the first one, and wait for less than all of them.
 std::string Blocks(const CheckpointReport& c) {
   if (c.blocked == sim::Duration()) return "not at all";
-  return "a rank for at most " + TimeText(c.blocked) + " a save";
+  return "a rank at most " + TimeText(c.blocked) + " a save";
 }
 
 std::string Durations(const CheckpointReport& c) {
@@ -49,7 +49,7 @@ std::string Durations(const CheckpointReport& c) {
       Line("copy, write", TimeText(c.copy_time) + ", " + TimeText(c.write_time) + " (idle fabric " +
                               TimeText(c.copy_idle) + ", " + TimeText(c.write_idle) + ")");
   text += Line("blocks training",
-               Blocks(c) + "; costs " + TimeText(c.cost) + " with what its traffic slows down");
+               Blocks(c) + "; costs " + TimeText(c.cost) + " with all it slows down");
   text += Line("step with saves", TimeText(c.effective_step_time) + " in the long run");
   const std::string safe = "; never stalls from " + TimeText(c.earliest_interval) + " on";
   text += Line("interval", SecondsText(c.interval_s) + (c.mode == "SYNC" ? "" : safe));

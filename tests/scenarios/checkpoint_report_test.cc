@@ -198,16 +198,16 @@ TEST(CheckpointReport, AWasteOfEverythingIsWholeAndSaysThatThereIsNoProgress) {
   EXPECT_THAT(ReportText(report), HasSubstr("100.00 % of the time at a failure every 0.01 h: the job makes"));
 }
 
-// sqrt(2 x 5 s x 36 s) = 19 s, while a copy and a write take 45 s.
+// sqrt(2 x 5 s x 72 s) = 26.8 s, while a copy and a write take 45 s.
 TEST(CheckpointReport, YoungsIntervalBelowThatOfStallsIsWarnedAboutWithBothFigures) {
-  const Checkpoint save{.every_steps = 4, .mtbf_hours = 0.01, .source = {}, .storage_source = {}};
+  const Checkpoint save{.every_steps = 4, .mtbf_hours = 0.02, .source = {}, .storage_source = {}};
   const Report report = OfSynthetic(Saving(1, save, Ms(5000), Ms(40'000), 9), Ms(25'000));
   const CheckpointReport& c = *report.checkpoint;
-  EXPECT_NEAR(*c.young_interval_s, 18.974, 1e-3);
+  EXPECT_NEAR(*c.young_interval_s, 26.833, 1e-3);
   EXPECT_NEAR(*c.advised_interval_s, 45, 1e-3);
-  EXPECT_NEAR(*c.advised_waste, 5 / 45.0 + 45 / 72.0, 1e-4);
-  EXPECT_NEAR(*c.young_waste, (5 + 45 - 18.974) / 45 + 45 / 72.0, 1e-4);  // stalled up to 45 s all the same
-  EXPECT_THAT(report.warnings, Contains(HasSubstr("Young's interval of 18.97 s is below the 45 s")));
+  EXPECT_NEAR(*c.advised_waste, 5 / 45.0 + 45 / 144.0, 1e-4);
+  EXPECT_NEAR(*c.young_waste, (5 + 45 - 26.833) / 45 + 45 / 144.0, 1e-4);  // stalled up to 45 s all the same
+  EXPECT_THAT(report.warnings, Contains(HasSubstr("Young's interval of 26.83 s is below the 45 s")));
   EXPECT_THAT(ReportText(report), HasSubstr("saves would stall; without stalls 45.000 s"));
   // An interval of hours needs no such word.
   Checkpoint rare = save;
@@ -215,6 +215,14 @@ TEST(CheckpointReport, YoungsIntervalBelowThatOfStallsIsWarnedAboutWithBothFigur
   const Report rested = OfSynthetic(Saving(1, rare, Ms(5000), Ms(40'000), 9), Ms(25'000));
   EXPECT_THAT(rested.warnings, Not(Contains(HasSubstr("Young"))));
   EXPECT_EQ(rested.checkpoint->advised_interval_s, rested.checkpoint->young_interval_s);
+}
+
+// 965.8 GB at 4 kB/s are more than seven years.
+TEST(CheckpointReport, AWriteOfYearsSaysThatItIsNotCountedToItsEnd) {
+  const Report report = ReportOf(
+      "llama_70b_64xh800_checkpoint",
+      {{1, "batch.global", "8"}, {2, "steps", "4"}, {3, "checkpoint.storage.write_gb_per_s", "1e-6"}});
+  EXPECT_THAT(report.warnings, Contains(HasSubstr("a save takes more than the 26 days")));
 }
 
 TEST(CheckpointReport, ADeltaSaysWhatPartOfAParameterIsWritten) {
