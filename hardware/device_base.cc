@@ -28,6 +28,11 @@ bool IsGroup(const pb::FieldDescriptor& field) {
          field.message_type()->FindFieldByName("basis") != nullptr;
 }
 
+// What a device is called is no figure: it needs no source of its own.
+bool IsName(const pb::FieldDescriptor& field) {
+  return field.name() == "name" || field.name() == "aliases" || field.name() == "derived_from";
+}
+
 void CheckGroups(const pb::Message& group, const proto::Field& place, proto::Diagnostics* diagnostics) {
   bool figures = false, basis = false, source = false;
   for (const pb::FieldDescriptor* field : GivenFields(group)) {
@@ -37,7 +42,7 @@ void CheckGroups(const pb::Message& group, const proto::Field& place, proto::Dia
       basis = true;
     } else if (field->name() == "source") {
       source = true;
-    } else {
+    } else if (!IsName(*field)) {
       figures = true;
     }
   }

@@ -4,6 +4,7 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -118,6 +119,13 @@ std::string Number(double value) {
   return text;
 }
 
+bool HasErrorAt(const proto::Field& at, const proto::Diagnostics& diagnostics) {
+  const std::string place = at.place() + ": ";
+  const std::vector<std::string>& errors = diagnostics.errors();
+  return std::any_of(errors.begin(), errors.end(),
+                     [&](const std::string& error) { return error.starts_with(place); });
+}
+
 class FieldChecker {
  public:
   explicit FieldChecker(proto::Diagnostics* diagnostics) : diagnostics_(diagnostics) {}
@@ -129,7 +137,8 @@ class FieldChecker {
       if (field.is_repeated()) {
         CheckRepeated(message, field, place);
       } else if (!message.GetReflection()->HasField(message, &field)) {
-        if (!IsOptional(field)) diagnostics_->Error(place.At(field.name()).place(), "missing");
+        const proto::Field missing = place.At(field.name());
+        if (!IsOptional(field) && !missing.given()) diagnostics_->Error(missing.place(), "missing");
       } else if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE) {
         Check(message.GetReflection()->GetMessage(message, &field), place.At(field.name()));
       } else {
@@ -143,8 +152,8 @@ class FieldChecker {
                      const proto::Field& place) {
     const pb::Reflection& reflection = *message.GetReflection();
     const int size = reflection.FieldSize(message, &field);
-    if (size == 0 && !IsOptional(field)) {
-      diagnostics_->Error(place.At(field.name()).place(), "missing; at least one is wanted");
+    if (const proto::Field list = place.At(field.name()); size == 0 && !IsOptional(field) && !list.given()) {
+      diagnostics_->Error(list.place(), "missing; at least one is wanted");
     }
     for (int i = 0; i < size; ++i) {
       const proto::Field element = place.At(field.name(), i);
@@ -192,7 +201,7 @@ class FieldChecker {
   }
 
   void CheckEnum(const pb::EnumValueDescriptor& value, const proto::Field& place) {
-    if (value.number() != 0) return;
+    if (value.number() != 0 || HasErrorAt(place, *diagnostics_)) return;  // what was refused reads as 0
     std::string wanted;
     for (int i = 1; i < value.type()->value_count(); ++i) {
       wanted += (i == 1 ? "" : ", ") + value.type()->value(i)->name();
@@ -201,7 +210,8 @@ class FieldChecker {
   }
 
   void CheckText(const std::string& text, const proto::Field& place) {
-    if (text.empty()) diagnostics_->Error(place.place(), "empty; wanted a text");
+    if (text.empty() && !HasErrorAt(place, *diagnostics_))
+      diagnostics_->Error(place.place(), "empty; wanted a text");
   }
 
   proto::Diagnostics* diagnostics_;
@@ -209,7 +219,7 @@ class FieldChecker {
 
 void CheckAtMost(double part, double whole, const char* part_name, const char* whole_name,
                  const proto::Field& place, proto::Diagnostics* diagnostics) {
-  if (part <= whole) return;
+  if (part <= whole || HasErrorAt(place.At(part_name), *diagnostics)) return;
   diagnostics->Error(place.At(part_name).place(),
                      Number(part) + " is more than " + whole_name + ", " + Number(whole));
 }
@@ -304,24 +314,49 @@ void CheckNode(const Hardware::Node& node, const proto::Field& place, proto::Dia
   }
 }
 
+// Which of the file's groups had a field refused when it was read. Such a field reads as 0, and is not
+// held against others.
+class Refused {
+ public:
+  explicit Refused(const proto::Diagnostics& diagnostics) : errors_(diagnostics.errors()) {}
+
+  // An error is "place: group.field: what" or "place: group[0].field: what".
+  bool operator()(const std::string& group) const {
+    return std::any_of(errors_.begin(), errors_.end(), [&](const std::string& error) {
+      for (const char* next : {".", "[", ":"}) {
+        if (error.find(": " + group + next) != std::string::npos) return true;
+      }
+      return false;
+    });
+  }
+
+ private:
+  std::vector<std::string> errors_;
+};
+
 }  // namespace
 
 bool CheckDevice(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
   const std::size_t before = diagnostics->errors().size();
+  const Refused refused(*diagnostics);
   FieldChecker(diagnostics).Check(message, root);
-  CheckFormats(message, root, diagnostics);
-  CheckPeaks(message, root, diagnostics);
-  CheckProtocols(message, root, diagnostics);
-  CheckAttention(message, root, diagnostics);
-  if (message.has_memory()) {
+  if (!refused("peaks") && !refused("gemm")) {
+    CheckFormats(message, root, diagnostics);
+    CheckPeaks(message, root, diagnostics);
+  }
+  if (!refused("collectives")) CheckProtocols(message, root, diagnostics);
+  if (!refused("attention")) CheckAttention(message, root, diagnostics);
+  const proto::Field capacity = root.At("memory").At("capacity_gib");
+  if (message.has_memory() && !refused("memory") && !HasErrorAt(capacity, *diagnostics)) {
     CheckAtMost(message.memory().usable_gib(), message.memory().capacity_gib(), "usable_gib", "capacity_gib",
                 root.At("memory"), diagnostics);
   }
-  if (message.has_interference() && message.has_sms()) {
+  if (message.has_interference() && message.has_sms() && !refused("interference") &&
+      !HasErrorAt(root.At("sms"), *diagnostics)) {
     CheckAtMost(message.interference().communication_sms(), message.sms() - 1, "communication_sms", "sms - 1",
                 root.At("interference"), diagnostics);
   }
-  if (message.has_node()) CheckNode(message.node(), root.At("node"), diagnostics);
+  if (message.has_node() && !refused("node")) CheckNode(message.node(), root.At("node"), diagnostics);
   return diagnostics->errors().size() == before;
 }
 

@@ -74,8 +74,21 @@ std::string UnknownDevice(const std::string& name, const std::vector<std::string
 using Chain = std::vector<std::string>;
 constexpr std::size_t kLongestChain = 5;
 
-bool ReadMessage(const std::string& file, std::string_view text, const Chain& chain, Hardware* message,
-                 proto::Document* document, proto::Diagnostics* diagnostics);
+// How much of a text is in its message: nothing worth checking, what was not refused, or all.
+enum class Got { kNothing, kSome, kAll };
+
+Got ReadMessage(const std::string& file, std::string_view text, const Chain& chain, Hardware* message,
+                proto::Document* document, proto::Diagnostics* diagnostics);
+
+// "NAME.textproto" or ".json" in the folder of the last file of `chain`, where there is one.
+std::optional<std::string> FileBeside(const std::string& name, const Chain& chain) {
+  if (name.empty() || !IsPath(chain.back())) return std::nullopt;
+  const std::filesystem::path folder = std::filesystem::path(chain.back()).parent_path();
+  for (const char* ending : {".textproto", ".json"}) {
+    if (Exists((folder / (name + ending)).string())) return name + ending;
+  }
+  return std::nullopt;
+}
 
 // The device that the last file of `chain` is derived from; `place` is where it says so.
 bool ReadBase(const std::string& name, const std::string& place, const Chain& chain, Hardware* base,
@@ -88,7 +101,9 @@ bool ReadBase(const std::string& name, const std::string& place, const Chain& ch
     std::vector<std::string> known;
     const proto::CatalogueFile* found = FindInCatalogue(name, &known);
     if (found == nullptr) {
-      diagnostics->Error(place, UnknownDevice(name, known));
+      if (const auto beside = FileBeside(name, chain))
+        return ReadBase(*beside, place, chain, base, diagnostics);
+      diagnostics->Error(place, UnknownDevice(name, known) + "; a file beside this one may be named, too");
       return false;
     }
     file = found->file;
@@ -110,21 +125,24 @@ bool ReadBase(const std::string& name, const std::string& place, const Chain& ch
   Chain longer = chain;
   longer.push_back(link);
   proto::Document document;
-  return ReadMessage(file, text, longer, base, &document, diagnostics) &&
-         CheckDevice(*base, document.root(), diagnostics);
+  const Got got = ReadMessage(file, text, longer, base, &document, diagnostics);
+  return got != Got::kNothing && CheckDevice(*base, document.root(), diagnostics) && got == Got::kAll;
 }
 
-// One text with what it is derived from. What is right of its own is in
-// `message` also when it fails, unless the base fails.
-bool ReadMessage(const std::string& file, std::string_view text, const Chain& chain, Hardware* message,
-                 proto::Document* document, proto::Diagnostics* diagnostics) {
-  const bool read = proto::Read(file, text, {}, message, document, diagnostics);
-  if (!message->has_derived_from()) return read;
-  Hardware base;
-  const proto::Field root = document->root();
-  return document->complete() &&
-         ReadBase(message->derived_from(), root.At("derived_from").place(), chain, &base, diagnostics) &&
-         TakeFromBase(base, root, message, diagnostics) && read;
+// One text with what it is derived from.
+Got ReadMessage(const std::string& file, std::string_view text, const Chain& chain, Hardware* message,
+                proto::Document* document, proto::Diagnostics* diagnostics) {
+  bool all = proto::Read(file, text, {}, message, document, diagnostics);
+  if (!document->complete()) return Got::kNothing;
+  if (message->has_derived_from()) {
+    const proto::Field root = document->root();
+    Hardware base;
+    if (!ReadBase(message->derived_from(), root.At("derived_from").place(), chain, &base, diagnostics)) {
+      return Got::kNothing;
+    }
+    all = TakeFromBase(base, root, message, diagnostics) && all;
+  }
+  return all ? Got::kAll : Got::kSome;
 }
 
 // One text, wherever it came from: `link` is what it is called in a chain.
@@ -133,17 +151,17 @@ std::optional<Device> ReadText(const std::string& file, const std::string& link,
                                proto::Diagnostics* diagnostics) {
   Hardware message;
   proto::Document document;
-  bool good = ReadMessage(file, text, {link}, &message, &document, diagnostics);
-  if (good || !message.has_derived_from()) {
-    good = proto::Apply(overrides, &message, &document, diagnostics) && good;
-  }
+  const Got got = ReadMessage(file, text, {link}, &message, &document, diagnostics);
+  bool good = got == Got::kAll;
+  if (got != Got::kNothing) good = proto::Apply(overrides, &message, &document, diagnostics) && good;
   for (const proto::Override& set : overrides) {
     if (set.path != "derived_from") continue;
     diagnostics->Error("--set " + std::to_string(set.index) + ": " + set.prefix + set.path,
                        "the file alone chooses it; wanted is another device, or its fields one by one");
     good = false;
   }
-  if (!good || !CheckDevice(message, document.root(), diagnostics)) return std::nullopt;
+  if (got != Got::kNothing) good = CheckDevice(message, document.root(), diagnostics) && good;
+  if (!good) return std::nullopt;
   Device device = ConvertDevice(message);
   device.file = file;
   device.figures = ListFigures(message);

@@ -139,7 +139,13 @@ bool HfConfig::mentions(const std::string& key) const {
   return std::any_of(all.begin(), all.end(), [&](const Node& child) { return child.name == key; });
 }
 
+bool HfConfig::refused(const std::vector<std::string>& keys) const {
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const std::string& key) { return refused_.count(key) > 0; });
+}
+
 void HfConfig::ErrorAt(const Node& node, const std::string& key, const std::string& what) {
+  refused_.insert(key);
   diagnostics_->Error(
       file_ + ':' + std::to_string(node.at.line) + ':' + std::to_string(node.at.column) + ": " + path_ + key,
       what);
@@ -233,7 +239,11 @@ std::optional<std::vector<std::int64_t>> HfConfig::Integers(const std::string& k
   const std::vector<Node>* list = List(key, "whole numbers");
   if (list == nullptr) return std::nullopt;
   std::vector<std::int64_t> values;
-  for (const Node& node : *list) values.push_back(ToInteger(node, key, low, high).value_or(low));
+  for (const Node& node : *list) {
+    const std::optional<std::int64_t> value = ToInteger(node, key, low, high);
+    if (!value) return std::nullopt;  // the first; a long list is wrong in the same way
+    values.push_back(*value);
+  }
   return values;
 }
 
@@ -242,7 +252,10 @@ std::optional<std::vector<std::string>> HfConfig::Texts(const std::string& key) 
   if (list == nullptr) return std::nullopt;
   std::vector<std::string> values;
   for (const Node& node : *list) {
-    if (node.kind != Node::Kind::kString) ErrorAt(node, key, Found(node) + " is no text in double quotes");
+    if (node.kind != Node::Kind::kString) {
+      ErrorAt(node, key, Found(node) + " is no text in double quotes");
+      return std::nullopt;
+    }
     values.push_back(node.text);
   }
   return values;

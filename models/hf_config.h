@@ -37,6 +37,9 @@ class HfConfig {
   std::optional<std::vector<std::string>> Texts(const std::string& key);
   std::optional<HfConfig> Object(const std::string& key);
 
+  // Whether an error was reported of one of these keys: what they read as is no value then.
+  bool refused(const std::vector<std::string>& keys) const;
+
   // At the key, or at the object where it is not there.
   void Error(const std::string& key, const std::string& what);
 
@@ -56,7 +59,7 @@ class HfConfig {
   const proto::Node* object_;
   std::string file_, path_;
   proto::Diagnostics* diagnostics_;
-  std::set<std::string> asked_;
+  std::set<std::string> asked_, refused_;
 };
 
 }  // namespace models

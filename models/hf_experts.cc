@@ -9,19 +9,45 @@ namespace {
 
 constexpr std::int64_t kMostExperts = 100'000;
 
+// The key that leaves no layer for the experts, with its value.
+void RefuseAllDense(HfConfig* config, const Model& model) {
+  const Experts& experts = model.experts;
+  const std::string layers = std::to_string(model.layers) + " layers";
+  if (experts.first_dense_layers >= model.layers) {
+    return config->Error("first_k_dense_replace", std::to_string(experts.first_dense_layers) +
+                                                      " leaves none of the " + layers + " to the experts");
+  }
+  for (const char* key : {"decoder_sparse_step", "interleave_moe_layer_step"}) {
+    if (!config->has(key) || experts.every_layers <= model.layers) continue;
+    return config->Error(key,
+                         std::to_string(experts.every_layers) + " gives experts to none of the " + layers);
+  }
+  config->Error(config->has("mlp_only_layers") ? "mlp_only_layers" : "moe_layers",
+                "leaves none of the " + layers + " to the experts");
+}
+
 // A width for layers without experts is given by many files and used by few.
 void ReadDenseFfn(HfConfig* config, const std::string& key, Model* model) {
-  bool dense = false;
-  for (std::int64_t layer = 0; layer < model->layers; ++layer) dense = dense || !HasExperts(*model, layer);
   const std::int64_t ffn = config->Optional({key}, 1, kMostHfFfn, 0);
+  if (config->refused({"num_hidden_layers", "first_k_dense_replace", "moe_layer_freq", "decoder_sparse_step",
+                       "mlp_only_layers", "interleave_moe_layer_step", "moe_layers"})) {
+    return;  // which layers are dense is not known
+  }
+  bool dense = false, experts = false;
+  for (std::int64_t layer = 0; layer < model->layers; ++layer) {
+    (HasExperts(*model, layer) ? experts : dense) = true;
+  }
+  if (!experts) RefuseAllDense(config, *model);
   if (!dense) return;
   model->ffn = ffn;
-  if (ffn == 0) config->Error(key, "missing; wanted because some layers have no experts");
+  if (ffn == 0 && !config->refused({key}))
+    config->Error(key, "missing; wanted because some layers have no experts");
 }
 
 void ReadPerToken(HfConfig* config, const std::vector<std::string>& keys, Model* model) {
   model->experts.per_token = config->Required(keys, 1, kMostExperts);
-  if (model->experts.per_token > model->experts.routed) {
+  if (model->experts.per_token > model->experts.routed && !config->refused({keys.front()}) &&
+      !config->refused({"n_routed_experts", "num_local_experts", "num_experts"})) {
     config->Error(keys.front(), std::to_string(model->experts.per_token) + " are more than the " +
                                     std::to_string(model->experts.routed) + " experts");
   }

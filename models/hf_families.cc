@@ -1,6 +1,7 @@
 #include "models/hf_families.h"
 
 #include <algorithm>
+#include <set>
 
 namespace models {
 namespace {
@@ -42,7 +43,7 @@ void ReadHfNonlinearity(HfConfig* config, const std::string& key, const std::str
     model->nonlinearity = Nonlinearity::kGelu;
   } else if (name == "relu") {
     model->nonlinearity = Nonlinearity::kRelu;
-  } else {
+  } else if (!config->refused({key})) {
     config->Error(key, '"' + name +
                            "\" is not known; silu, swish, gelu, gelu_new, gelu_fast, "
                            "gelu_pytorch_tanh and relu are");
@@ -56,14 +57,15 @@ void ReadHfTrunk(HfConfig* config, bool tied_by_default, Model* model) {
   model->kv_heads = config->Optional({"num_key_value_heads"}, 1, kMostHfHeads, model->heads);
   if (config->has("head_dim")) {
     model->head_dim = config->Required({"head_dim"}, 1, kMostHfHeads);
-  } else if (model->hidden % model->heads == 0) {
+  } else if (model->hidden % model->heads == 0 || config->refused({"hidden_size", "num_attention_heads"})) {
     model->head_dim = model->hidden / model->heads;
   } else {
     model->head_dim = 2;
     config->Error("head_dim", "missing, and the " + std::to_string(model->heads) +
                                   " heads do not divide hidden_size " + std::to_string(model->hidden));
   }
-  if (model->heads % model->kv_heads != 0) {
+  if (model->heads % model->kv_heads != 0 &&
+      !config->refused({"num_attention_heads", "num_key_value_heads"})) {
     config->Error("num_key_value_heads", std::to_string(model->kv_heads) + " does not divide the " +
                                              std::to_string(model->heads) + " attention heads");
   }
@@ -77,18 +79,20 @@ void ReadHfTrunk(HfConfig* config, bool tied_by_default, Model* model) {
 
 bool ReadHfLayerTypes(HfConfig* config, Model* model) {
   const auto types = config->Texts("layer_types");
-  if (!types) return false;
+  if (!types) return config->refused({"layer_types"});
   model->attention_pattern.clear();
+  std::set<std::string> unknown;
   for (const std::string& type : *types) {
     const bool full = type == "full_attention";
-    if (!full && type != "sliding_attention" && type != "chunked_attention") {
+    const bool known = full || type == "sliding_attention" || type == "chunked_attention";
+    if (!known && unknown.insert(type).second) {
       config->Error("layer_types", '"' + type +
                                        "\" is not known; full_attention, sliding_attention and "
                                        "chunked_attention are");
     }
     model->attention_pattern.push_back(full ? Attention::kFull : Attention::kSliding);
   }
-  if (static_cast<std::int64_t>(types->size()) != model->layers) {
+  if (static_cast<std::int64_t>(types->size()) != model->layers && !config->refused({"num_hidden_layers"})) {
     config->Error("layer_types", std::to_string(types->size()) + " entries for " +
                                      std::to_string(model->layers) + " layers");
   }

@@ -15,6 +15,10 @@ namespace {
 // The tree, or nothing where the text is no JSON object.
 std::optional<proto::Syntax> Parse(const std::string& file, std::string_view json,
                                    proto::Diagnostics* diagnostics) {
+  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    diagnostics->Error(file, "there is nothing in it; an object { ... } is wanted");
+    return std::nullopt;
+  }
   proto::Syntax syntax = proto::ParseText(json, proto::Notation::kJson);
   if (syntax.errors.empty()) {
     if (const auto error = proto::RefuseJson(json)) syntax.errors.push_back(*error);
@@ -78,6 +82,12 @@ ModelSource SourceOf(const std::string& file, const std::string& hub_name, const
   return source;
 }
 
+// ":23:1: experts: ..." without the place, which is one of a text that nobody has seen.
+std::string Placeless(const std::string& error) {
+  const std::size_t end = error.find(": ");
+  return end == std::string::npos ? error : error.substr(end + 2);
+}
+
 }  // namespace
 
 std::optional<HfImport> ImportHf(const std::string& file, std::string_view json, const std::string& name,
@@ -95,10 +105,11 @@ std::optional<HfImport> ImportHf(const std::string& file, std::string_view json,
   if (!inner) inner = outer.Object("language_config");
   import.nested = inner.has_value();
   HfConfig* config = import.nested ? &*inner : &outer;
-  import.model_type = config->Text("model_type", import.model_type);
+  if (import.nested) import.model_type = config->Text("model_type", import.model_type);
   const bool tied_outside =
       import.nested && !config->has("tie_word_embeddings") && outer.has("tie_word_embeddings");
 
+  if (outer.refused({"model_type"}) || config->refused({"model_type"})) return std::nullopt;
   const HfFamily* family = FindFamily(import.model_type, config);
   if (family == nullptr) return std::nullopt;
   family->read(config, &import.model);
@@ -110,7 +121,10 @@ std::optional<HfImport> ImportHf(const std::string& file, std::string_view json,
   const ModelSource source = SourceOf(file, hub_name, import);
   import.text = ModelText(import.model, source);
   // The reader has the last word on what is legal, and its Model is the one to count.
-  const std::optional<Model> read = ReadModelText(file + " (as a model)", import.text, {}, diagnostics);
+  proto::Diagnostics of_text;
+  const std::optional<Model> read = ReadModelText("", import.text, {}, &of_text);
+  for (const std::string& error : of_text.errors())
+    diagnostics->Error(file, "as a model, " + Placeless(error));
   if (!read) return std::nullopt;
   import.model = *read;
   return import;

@@ -14,6 +14,7 @@ void LayerNormed(Model* model) {
 void ReadHeadDim(HfConfig* config, const std::string& heads_key, Model* model) {
   model->head_dim = model->hidden / model->heads;
   if (model->hidden % model->heads == 0) return;
+  if (config->refused({"n_embd", "n_embed", "hidden_size", "n_head", "num_attention_heads"})) return;
   model->head_dim = 2;
   config->Error(heads_key, std::to_string(model->heads) + " heads do not divide " +
                                std::to_string(model->hidden) + " channels");

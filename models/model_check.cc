@@ -102,6 +102,13 @@ void CheckExperts(const Model& m, Checker* model) {
 
 // Which layers are dense decides whether `ffn` is wanted.
 void CheckFfn(const Model& m, Checker* check) {
+  if (check->refused("experts")) return;
+  if (check->given("experts")) {
+    const Checker experts = check->Of("experts");
+    for (const char* name : {"routed", "first_dense_layers", "every_layers", "offset"}) {
+      if (experts.refused(name)) return;
+    }
+  }
   bool dense = false, experts = false;
   for (std::int64_t layer = 0; layer < m.layers; ++layer) {
     (HasExperts(m, layer) ? experts : dense) = true;
@@ -132,7 +139,7 @@ void CheckTotal(const Model& m, Checker* check) {
 void CheckModel(const Model& model, Checker* check) {
   CheckHeads(model, check);
   CheckLayer(model, check);
-  if (check->given("experts")) CheckExperts(model, check);
+  if (check->given("experts") && !check->refused("experts")) CheckExperts(model, check);
   CheckFfn(model, check);
   CheckTotal(model, check);
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "models/model_message.h"
@@ -31,6 +32,13 @@ std::int64_t Checker::Required(const char* name, bool has, std::int64_t value, s
 std::int64_t Checker::Optional(const char* name, bool has, std::int64_t value, std::int64_t low,
                                std::int64_t high, std::int64_t otherwise) {
   return has ? InRange(name, value, low, high) : otherwise;
+}
+
+bool Checker::refused(const char* name) const {
+  const std::string place = root_.At(name).place() + ": ";
+  const std::vector<std::string>& errors = diagnostics_->errors();
+  return std::any_of(errors.begin(), errors.end(),
+                     [&](const std::string& error) { return error.starts_with(place); });
 }
 
 void Checker::Missing(const char* name, const std::string& want) {

@@ -33,6 +33,8 @@ class Checker {
                         std::int64_t otherwise);
 
   bool given(const char* name) const { return root_.At(name).given(); }
+  // Whether an error was reported of this very field: what reads as 0 then is no value.
+  bool refused(const char* name) const;
   void Missing(const char* name, const std::string& want);
   void Error(const char* name, const std::string& what);
   void ErrorAt(const char* name, int index, const std::string& what);

@@ -242,11 +242,12 @@ void FillOne(const Node& node, const Origin& origin, const std::string& path, co
   const std::size_t position = index < 0 ? 0 : static_cast<std::size_t>(index);
   if (places->size() <= position) places->resize(position + 1);
   Location* place = &(*places)[position];
-  *place = Location{node.at, origin.set, {}};
+  *place = Location{.at = node.at, .set = origin.set};
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
     Message* child = MutableAt(message, field, index);
     child->Clear();
     if (node.kind == Node::Kind::kMessage) return Fill(node, origin, path, child, place, diagnostics);
+    place->refused = true;
     diagnostics->Error(origin.Place(node.at, path), Found(node) + "; a block { ... } is wanted");
     return;
   }

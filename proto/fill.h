@@ -24,6 +24,7 @@ struct Location {
   Position at;
   int set = 0;  // the override that gave it, counted from 1; 0 = the file
   std::vector<Elements> fields;
+  bool refused = false;  // no block stood there, so nothing is known of its fields
 
   const Location* Find(int field_number, int index) const;
   // The places of one field, made when there are none.

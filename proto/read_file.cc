@@ -12,7 +12,7 @@ namespace {
 
 // What is wrong with the bytes of a text file, or "".
 std::string RefuseBytes(std::string_view text) {
-  if (text.empty()) return "the file is empty; a textproto or JSON text is wanted";
+  if (text.empty()) return "the file is empty; a text is wanted";
   const std::string_view start = text.substr(0, 2);
   if (start == "\xFF\xFE" || start == "\xFE\xFF") return "the file is UTF-16; save it as UTF-8";
   if (text.find('\0') != text.npos) {
@@ -31,6 +31,10 @@ bool ReadFile(const std::string& path, std::string* text, Diagnostics* diagnosti
     diagnostics->Error(path, what);
     return false;
   };
+  if (path.empty()) {
+    diagnostics->Error("\"\"", "the name of a file is empty; one is wanted");
+    return false;
+  }
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) return refuse("there is no such file");

@@ -74,7 +74,9 @@ Field Field::At(std::string_view name, int index) const {
   child.path_ += name;
   if (index >= 0) child.path_ += '[' + std::to_string(index) + ']';
   child.type_ = descriptor->message_type();
-  child.location_ = location_ == nullptr ? nullptr : location_->Find(descriptor->number(), index);
+  if (location_ != nullptr && !location_->refused) {  // else as its parent: refused already
+    child.location_ = location_->Find(descriptor->number(), index);
+  }
   if (child.location_ != nullptr) {
     child.line_ = child.location_->at.line;
     child.column_ = child.location_->at.column;

@@ -29,6 +29,7 @@ struct Checkpoint {
   bool replicas_spread =
       true;  // what data ranks hold alike is written by all of them in parts, or by the first
   bool through_nics = false;    // or through a front-end network
+  sim::ByteRate frontend;       // of a node, each way; zero = through the NICs, or refused
   sim::ByteRate serialise;      // of one rank's process; zero = no limit
   sim::Bytes staging_per_node;  // zero = exactly one save of the node
   std::int64_t servers = 1, replicas = 1;

@@ -41,11 +41,12 @@ std::optional<FirstStall> FirstStallOf(const SaveRhythm& rhythm) {
 }
 
 std::int64_t ServersNeeded(sim::Bytes save, std::int64_t replicas, sim::ByteRate of_server,
-                           sim::Duration window) {
-  CHECK(window > sim::Duration() && of_server > sim::ByteRate());
+                           sim::Wide window_ps) {
+  CHECK(window_ps > 0 && of_server > sim::ByteRate());
   const sim::Wide femto_bytes = sim::Wide{save.count()} * replicas * 1'000'000'000'000'000;
-  const sim::Wide by_one = sim::Wide{of_server.milli()} * window.ps();
-  return static_cast<std::int64_t>((femto_bytes + by_one - 1) / by_one);
+  // Rounded up twice is rounded up once, and the product of the two need not fit.
+  const sim::Wide by_rate = (femto_bytes + of_server.milli() - 1) / of_server.milli();
+  return static_cast<std::int64_t>((by_rate + window_ps - 1) / window_ps);
 }
 
 double YoungInterval(double cost, double mtbf) { return std::sqrt(2 * cost * mtbf); }

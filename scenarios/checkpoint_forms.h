@@ -39,7 +39,7 @@ std::optional<FirstStall> FirstStallOf(const SaveRhythm& rhythm);
 // Servers that write `save` bytes, each `replicas` times, within `window`.
 // Source: textbook, 17.7.5. REQUIRES: window > 0, rate > 0
 std::int64_t ServersNeeded(sim::Bytes save, std::int64_t replicas, sim::ByteRate of_server,
-                           sim::Duration window);
+                           sim::Wide window_ps);
 
 // What synchronous saves stall per step, in the long run.
 constexpr double StallPerStep(double save_s, std::int64_t every_steps) {
@@ -50,9 +50,17 @@ constexpr double StallPerStep(double save_s, std::int64_t every_steps) {
 // between failures M, in one unit. Source: Young, "A first order approximation
 // to the optimum checkpoint interval", CACM 17(9), 1974.
 double YoungInterval(double cost, double mtbf);
-// The part of the time that saves and lost work take at an interval: C / t + t / (2 M).
+// The part of the time that saves and lost work take at an interval: C / t + t / (2 M); at most 1, where
+// this first order leaves no time to train.
 constexpr double WasteOf(double cost, double interval, double mtbf) {
-  return cost / interval + interval / (2 * mtbf);
+  const double waste = cost / interval + interval / (2 * mtbf);
+  return waste < 1 ? waste : 1;
+}
+// The same where a save cannot follow the last one before `earliest`: until then training stalls, which
+// is lost as well.
+constexpr double WasteWithStalls(double cost, double interval, double earliest, double mtbf) {
+  const double stall = earliest > interval ? earliest - interval : 0;
+  return WasteOf(cost + stall, interval + stall, mtbf);
 }
 
 // How long reading back takes when each of `ranks` reads its share at its own rate: M / (DP BW).

@@ -88,6 +88,23 @@ std::int64_t ExpertBytesOfRank(const Scenario& scenario, Widths widths, std::int
                      column / model);
 }
 
+// What it reads back of a whole save: under ZeRO its own part of the state, and of the weights, which
+// the ranks gather before they compute. Without, no step gathers anything: all that it holds.
+std::int64_t ReadByRank(const Scenario& scenario, Widths widths, std::int64_t numbers, std::int64_t copies,
+                        std::int64_t index) {
+  const bool gathers = scenario.training.optimizer_sharding >= OptimizerSharding::kZero1;
+  return (gathers ? Part(numbers, copies, index) : numbers) * (widths.owned + widths.shared);
+}
+
+// The same of routed experts that are spread.
+std::int64_t ExpertReadByRank(const Scenario& scenario, Widths widths, std::int64_t spread, sim::Rank rank) {
+  if (spread == 0) return 0;
+  const Layout& layout = scenario.layout;
+  const std::int64_t model = layout.expert * layout.expert_tensor, column = layout.ColumnOf(rank);
+  return ReadByRank(scenario, widths, Part(spread, model, column % model), layout.expert_data(),
+                    column / model);
+}
+
 sim::Bytes DeltaOf(const Checkpoint& save, std::int64_t whole) {
   if (save.format != SaveFormat::kDelta) return sim::Bytes(whole);
   return sim::Bytes(
@@ -126,11 +143,14 @@ CheckpointPlan PlanCheckpoint(const Scenario& scenario) {
     const std::int64_t numbers = Part(common, layout.tensor, layout.Coordinate(rank, Dimension::kTensor));
     const std::int64_t index = layout.Coordinate(rank, Dimension::kData) * layout.context +
                                layout.Coordinate(rank, Dimension::kContext);
-    const std::int64_t whole = BytesOfRank(save, widths, numbers, layout.data * layout.context, index) +
-                               ExpertBytesOfRank(scenario, widths, spread, rank);
+    const std::int64_t copies = layout.data * layout.context;
+    const std::int64_t whole =
+        BytesOfRank(save, widths, numbers, copies, index) + ExpertBytesOfRank(scenario, widths, spread, rank);
     const bool delta = save.format == SaveFormat::kDelta;
     plan.rank_bytes.push_back(DeltaOf(save, whole));
-    plan.restart_read.push_back(plan.rank_bytes.back() + sim::Bytes(delta ? whole : 0));
+    const std::int64_t read = ReadByRank(scenario, widths, numbers, copies, index) +
+                              ExpertReadByRank(scenario, widths, spread, rank);
+    plan.restart_read.push_back(DeltaOf(save, read) + sim::Bytes(delta ? read : 0));
     const bool gathers = save.format == SaveFormat::kConsolidated && layout.data > 1;
     plan.gathered.emplace_back(gathers ? numbers * widths.owned : 0);
     plan.total += plan.rank_bytes.back();

@@ -25,9 +25,11 @@ struct CheckpointPlan {
   std::int64_t bytes_per_parameter = 0;  // 14 with everything of BF16 training
   // By rank. A delta's are its own bytes.
   std::vector<sim::Bytes> rank_bytes;
-  std::vector<sim::Bytes> gathered;      // CONSOLIDATED: what the rank's data group gathers first
-  std::vector<sim::Bytes> restart_read;  // what it reads back: a delta needs the whole save too
-  std::vector<std::int64_t> slots;       // saves that its node can hold, copied and not yet written; >= 1
+  std::vector<sim::Bytes> gathered;  // CONSOLIDATED: what the rank's data group gathers first
+  // What it reads back, whoever wrote it: what it holds, but for what the data ranks gather (restart.h).
+  // A delta needs the whole save too.
+  std::vector<sim::Bytes> restart_read;
+  std::vector<std::int64_t> slots;  // saves that its node can hold, copied and not yet written; >= 1
   sim::Bytes total, largest_rank, largest_node;
   sim::Bytes staging_per_node;  // the bound: as given, or one save of the largest node
 };

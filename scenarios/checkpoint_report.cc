@@ -18,11 +18,12 @@ namespace {
 // The last step whose period no save can reach.
 constexpr std::size_t kSteadyStep = kStepsBeforeSave - 2;
 
-std::string Seconds(sim::Duration time) {
+std::string Seconds(double seconds) {
   std::array<char, 48> text;
-  std::snprintf(text.data(), text.size(), "%.4g s", time.seconds());
+  std::snprintf(text.data(), text.size(), "%.4g s", seconds);
   return text.data();
 }
+std::string Seconds(sim::Duration time) { return Seconds(time.seconds()); }
 
 std::string Gigabytes(sim::Bytes bytes) {
   std::array<char, 48> text;
@@ -42,6 +43,9 @@ void Describe(const Scenario& scenario, const CheckpointPlan& plan, CheckpointRe
   r->source = save.source;
   r->every_steps = save.every_steps;
   r->bytes_per_parameter = plan.bytes_per_parameter;
+  if (save.format == SaveFormat::kDelta) {
+    r->written_fraction = static_cast<double>(save.delta_parts) / static_cast<double>(kBillion);
+  }
   r->bytes = plan.total;
   r->largest_rank = plan.largest_rank;
   r->largest_node = plan.largest_node;
@@ -100,18 +104,32 @@ void AddSimulated(const Scenario& scenario, const sim::Program& program, const s
   AddHeldStep(program, timeline, predecessors, saves, r);
 }
 
-// Whether `n` times `d` is beyond the clock.
-bool Overflows(std::int64_t n, sim::Duration d) {
-  return d.ps() > 0 && n > sim::Duration::Max().ps() / 4 / d.ps();
+// Times of a long run may be beyond the clock, which spans 106 days.
+sim::Wide Wide(sim::Duration time) { return sim::Wide{time.ps()}; }
+double SecondsOf(sim::Wide ps) { return static_cast<double>(ps) * 1e-12; }
+sim::Duration Clamped(sim::Wide ps) {
+  return sim::Duration::Picoseconds(static_cast<std::int64_t>(std::min(ps, Wide(sim::Duration::Max()))));
+}
+
+// `earliest_s` is that of saves which may stall; 0 of those that cannot.
+void AddWaste(const Checkpoint& save, double earliest_s, CheckpointReport* r) {
+  if (!save.mtbf_hours) return;
+  const double mtbf_s = *save.mtbf_hours * 3600, cost = r->cost.seconds();
+  r->waste = WasteWithStalls(cost, r->interval_s, earliest_s, mtbf_s);
+  if (cost <= 0) return;  // saves that cost nothing may come at any time
+  r->young_interval_s = YoungInterval(cost, mtbf_s);
+  r->young_waste = WasteWithStalls(cost, *r->young_interval_s, earliest_s, mtbf_s);
+  r->advised_interval_s = std::max(*r->young_interval_s, earliest_s);
+  r->advised_waste = WasteOf(cost, *r->advised_interval_s, mtbf_s);
 }
 
 void AddRhythm(const Checkpoint& save, sim::Duration step_time, const IdleSave& idle, CheckpointReport* r) {
   const bool sync = save.mode == SaveMode::kSync;
-  const sim::Duration training = Overflows(save.every_steps, step_time)
-                                     ? sim::Duration::Picoseconds(sim::Duration::Max().ps() / 4)
-                                     : save.every_steps * step_time;
-  r->interval = training + r->blocked;
-  const SaveRhythm rhythm{r->interval, r->copy_time, r->write_time, r->saves_in_staging};
+  const sim::Wide training = Wide(step_time) * save.every_steps;
+  const sim::Wide interval = training + Wide(r->blocked);
+  r->interval_s = SecondsOf(interval);
+  // No copy and write take longer than the clock can tell, so they are in time for any interval beyond it.
+  const SaveRhythm rhythm{Clamped(interval), r->copy_time, r->write_time, r->saves_in_staging};
   r->earliest_interval = EarliestInterval(rhythm);
   r->backlog_per_interval = sync ? sim::Bytes() : BacklogPerInterval(r->bytes, rhythm);
   r->served_per_interval = r->bytes - r->backlog_per_interval;
@@ -120,18 +138,27 @@ void AddRhythm(const Checkpoint& save, sim::Duration step_time, const IdleSave& 
     r->first_stall_since = stall->since;
     r->first_stall = stall->lasts;
   }
-  const sim::Duration between = std::max(training + r->cost, sync ? sim::Duration() : r->earliest_interval);
-  r->effective_step_time = sim::Duration::Picoseconds(between.ps() / save.every_steps);
-  const sim::Duration window = r->saves_in_staging == 1 ? r->interval - r->copy_time : r->interval;
-  if (!sync && window > sim::Duration() && idle.write_to_servers <= window) {
+  const sim::Wide between = std::max(training + Wide(r->cost), sync ? 0 : Wide(r->earliest_interval));
+  r->effective_step_time = Clamped(between / save.every_steps);
+  const sim::Wide window = r->saves_in_staging == 1 ? interval - Wide(r->copy_time) : interval;
+  if (!sync && window > 0 && Wide(idle.write_to_servers) <= window) {
     r->servers_needed = ServersNeeded(r->bytes, save.replicas, save.server_write, window);
   }
-  if (!save.mtbf_hours) return;
-  const double mtbf_s = *save.mtbf_hours * 3600, cost = r->cost.seconds();
-  r->waste = WasteOf(cost, r->interval.seconds(), mtbf_s);
-  if (cost <= 0) return;  // saves that cost nothing may come at any time
-  r->young_interval_s = YoungInterval(cost, mtbf_s);
-  r->young_waste = WasteOf(cost, *r->young_interval_s, mtbf_s);
+  AddWaste(save, sync ? 0 : r->earliest_interval.seconds(), r);
+}
+
+// What failures make of it.
+void AddFailureWarnings(const CheckpointReport& r, std::vector<std::string>* warnings) {
+  if (r.waste && *r.waste >= 1) {
+    warnings->push_back(
+        "checkpoint.mtbf_hours: saves, stalls and work lost to failures take all the time: at "
+        "this interval the job makes no progress");
+  }
+  if (r.young_interval_s && *r.advised_interval_s > *r.young_interval_s) {
+    warnings->push_back("checkpoint: Young's interval of " + Seconds(*r.young_interval_s) + " is below the " +
+                        Seconds(*r.advised_interval_s) +
+                        " that saves need not to stall training; the latter is the one to choose");
+  }
 }
 
 void AddWarnings(const Scenario& scenario, const CheckpointReport& r, sim::Duration last_write,
@@ -149,18 +176,25 @@ void AddWarnings(const Scenario& scenario, const CheckpointReport& r, sim::Durat
                         " after the simulated steps, so what it slows down later is not counted; more steps "
                         "would tell");
   }
-  if (!sync && r.interval < r.earliest_interval) {
+  if (!sync && r.interval_s < r.earliest_interval.seconds()) {
     warnings->push_back("checkpoint.every_steps: a save takes " + Seconds(r.copy_time + r.write_time) +
-                        " to copy and write, and one is due every " + Seconds(r.interval) +
+                        " to copy and write, and one is due every " + Seconds(r.interval_s) +
                         "; with room for " + std::to_string(r.saves_in_staging) +
                         " in staging training stalls at intervals below " + Seconds(r.earliest_interval));
   }
   if (r.backlog_per_interval > sim::Bytes()) {
     warnings->push_back("checkpoint: unstable: " + Gigabytes(r.bytes) + " arrive every " +
-                        Seconds(r.interval) + " and " + Gigabytes(r.served_per_interval) +
+                        Seconds(r.interval_s) + " and " + Gigabytes(r.served_per_interval) +
                         " are written, so the backlog grows by " + Gigabytes(r.backlog_per_interval) +
                         " a save until staging is full");
   }
+  constexpr std::int64_t kMostIdlePs = INT64_MAX / 4;  // where times on an idle fabric stop: 26.7 days
+  if (std::max(r.copy_idle, r.write_idle).ps() >= kMostIdlePs) {
+    warnings->push_back(
+        "checkpoint: a save takes more than the 26 days that times on an idle fabric are counted to; "
+        "figures that follow from them are too small");
+  }
+  AddFailureWarnings(r, warnings);
   if (!r.restart) warnings->push_back("checkpoint: reading it back would take longer than can be simulated");
 }
 

@@ -90,10 +90,11 @@ LayerSplit SplitEvenly(const LayerRequest& request) {
   }
   const std::int64_t a_stage = slots / request.stages;
   if (a_stage % request.chunks != 0) {
-    return Refuse("virtual", what + " over " + Text(request.stages) + " stages are " + Text(a_stage) +
-                                 " layers a stage, which " + Text(request.chunks) +
-                                 " virtual stages do not divide; " + DivisorsText(a_stage, request.chunks) +
-                                 (a_stage == 1 ? " does" : " do"));
+    return Refuse("virtual", what + " over " + Text(request.stages) +
+                                 (request.stages == 1 ? " stage are " : " stages are ") + Text(a_stage) +
+                                 (a_stage == 1 ? " layer" : " layers") + " a stage, which " +
+                                 Text(request.chunks) + " virtual stages do not divide; " +
+                                 DivisorsText(a_stage, request.chunks) + (a_stage == 1 ? " does" : " do"));
   }
   LayerSplit split;
   split.layers_of_piece.assign(static_cast<std::size_t>(request.stages * request.chunks),

@@ -98,15 +98,14 @@ void CheckName(bool has, const std::string& name, const Block& top) {
     top.Error("name", "not a name of 1 to 100 letters, digits and signs; give one in lower_snake_case");
 }
 
-void BuildFabricOf(const config::Scenario& in, const topologies::TopologySpec& topology, const Block& top,
-                   Scenario* scenario) {
+void BuildFabricOf(const topologies::TopologySpec& topology, const Block& top, Scenario* scenario) {
   const auto build = [&](const std::optional<topologies::StorageSpec>& storage) {
     return topologies::BuildFabric(topology, scenario->device.node, scenario->devices, storage);
   };
   auto fabric = build(std::nullopt);
   if (!fabric.ok()) return top.Error("devices", fabric.error().message);
   scenario->fabric = std::move(fabric).value();
-  const auto storage = StorageOf(in, *scenario);
+  const auto storage = StorageOf(*scenario);
   if (!storage) return;
   auto with_storage = build(storage);
   if (!with_storage.ok()) return top.Of("checkpoint").Error("path", with_storage.error().message);
@@ -143,7 +142,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   ReadRun(in, top, &scenario);
   if (diagnostics->errors().size() == before) ReadExperts(in, top, &scenario);
   if (parts.device && parts.topology && scenario.devices > 0) {
-    BuildFabricOf(in, *parts.topology, top, &scenario);
+    BuildFabricOf(*parts.topology, top, &scenario);
   }
   if (diagnostics->errors().size() == before) CheckDispatch(top, scenario);
   if (diagnostics->errors().size() != before) return std::nullopt;
@@ -200,7 +199,7 @@ std::optional<Scenario> LoadScenario(const std::string& name_or_path,
       const std::vector<std::string> near = proto::Nearest(name_or_path, names);
       std::string wanted = near.empty() ? "`orrery list scenarios` shows all" : "did you mean ";
       for (std::size_t i = 0; i < near.size(); ++i) wanted += (i > 0 ? " or " : "") + near[i];
-      diagnostics->Error(name_or_path,
+      diagnostics->Error(name_or_path.empty() ? "\"\"" : name_or_path,
                          "there is no scenario or file of this name; " + wanted + (near.empty() ? "" : "?"));
       return std::nullopt;
     }

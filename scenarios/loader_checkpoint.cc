@@ -17,6 +17,7 @@ constexpr double kMostRate = 1e6;  // GB/s; proto/scenario.proto, as all here
 constexpr double kMostNodeRate = 1e5;
 constexpr double kLeastRate = 1e-6;
 
+// Of a figure that is in range, or was refused and is 0.
 sim::ByteRate RateOf(double gb_per_s) { return sim::ByteRate::GigabytesPerSecond(gb_per_s); }
 
 std::string Rounded(double value) {
@@ -25,7 +26,11 @@ std::string Rounded(double value) {
   return text;
 }
 
-std::string Gigabytes(sim::Bytes bytes) { return Rounded(static_cast<double>(bytes.count()) * 1e-9) + " GB"; }
+std::string Gigabytes(sim::Bytes bytes) {
+  constexpr std::int64_t kMillionGb = 1'000'000'000'000'000;  // above, six digits would be a power of ten
+  if (bytes.count() >= kMillionGb) return std::to_string(bytes.count() / 1'000'000'000) + " GB";
+  return Rounded(static_cast<double>(bytes.count()) * 1e-9) + " GB";
+}
 
 void ReadContents(const config::Checkpoint& in, const Block& block, bool has_copy, Checkpoint* save) {
   const config::Checkpoint::Contents& contents = in.contents();
@@ -53,8 +58,8 @@ void ReadPath(const config::Checkpoint& in, const Block& block, Checkpoint* save
   save->through_nics = in.path() == config::Checkpoint::NIC;
   if (!in.has_path()) block.Missing("path", "NIC or FRONTEND is wanted");
   if (in.path() == config::Checkpoint::FRONTEND) {
-    block.Required("frontend_gb_per_s", in.has_frontend_gb_per_s(), in.frontend_gb_per_s(), kLeastRate,
-                   kMostNodeRate);
+    save->frontend = RateOf(block.Required("frontend_gb_per_s", in.has_frontend_gb_per_s(),
+                                           in.frontend_gb_per_s(), kLeastRate, kMostNodeRate));
   } else if (save->through_nics && in.has_frontend_gb_per_s()) {
     block.Error("frontend_gb_per_s", "is of path FRONTEND only; leave it out");
   }
@@ -118,19 +123,18 @@ void ReadCheckpoint(const config::Scenario& scenario_in, const Block& top, Scena
   scenario->checkpoint = save;
 }
 
-std::optional<topologies::StorageSpec> StorageOf(const config::Scenario& in, const Scenario& scenario) {
+std::optional<topologies::StorageSpec> StorageOf(const Scenario& scenario) {
   if (!scenario.checkpoint) return std::nullopt;
   const Checkpoint& save = *scenario.checkpoint;
   if (save.write == sim::ByteRate() || save.read == sim::ByteRate()) return std::nullopt;
-  if (!save.through_nics && in.checkpoint().frontend_gb_per_s() < kLeastRate) return std::nullopt;
+  if (!save.through_nics && save.frontend == sim::ByteRate()) return std::nullopt;
   // Serialising reads the copy and writes the bytes that are sent.
   const std::uint32_t passes = save.serialise > sim::ByteRate() ? 3 : 1;
-  return topologies::StorageSpec{
-      .servers = static_cast<std::uint32_t>(save.servers),
-      .write = save.write,
-      .read = save.read,
-      .frontend = save.through_nics ? sim::ByteRate() : RateOf(in.checkpoint().frontend_gb_per_s()),
-      .memory_passes = passes};
+  return topologies::StorageSpec{.servers = static_cast<std::uint32_t>(save.servers),
+                                 .write = save.write,
+                                 .read = save.read,
+                                 .frontend = save.frontend,
+                                 .memory_passes = passes};
 }
 
 bool CheckStaging(const Block& top, const Scenario& scenario) {
@@ -144,9 +148,10 @@ bool CheckStaging(const Block& top, const Scenario& scenario) {
     return false;
   }
   if (plan.staging_per_node <= memory) return true;
-  block.Error("staging_gb_per_node", (given > sim::Bytes() ? Gigabytes(given) + " of staging is" : save) +
-                                         ", more than the " + Gigabytes(memory) +
-                                         " of memory that a host of \"" + scenario.device.name + "\" has");
+  block.Error("staging_gb_per_node",
+              (given > sim::Bytes() ? Gigabytes(given) + " of staging is more" : save + ", more") +
+                  " than the " + Gigabytes(memory) + " of memory that a host of \"" + scenario.device.name +
+                  "\" has");
   return false;
 }
 

@@ -77,8 +77,7 @@ void ReadTraining(const orrery::config::Training& in, const Block& top, bool has
 // REQUIRES: training was read
 void ReadCheckpoint(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
 // Null when nothing is saved, or the rates are not legal.
-std::optional<topologies::StorageSpec> StorageOf(const orrery::config::Scenario& in,
-                                                 const Scenario& scenario);
+std::optional<topologies::StorageSpec> StorageOf(const Scenario& scenario);
 // REQUIRES: the checkpoint was read
 void ReadRun(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
 

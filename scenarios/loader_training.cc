@@ -234,8 +234,9 @@ void WarnUnwise(const Block& top, Scenario* scenario) {
   }
   if (layout.pipeline > 1 && scenario->batch.micro_batches < layout.pipeline) {
     top.Of("layout").Warn("pipeline", "layout.pipeline",
-                          text(scenario->batch.micro_batches) + " micro-batches cannot fill " +
-                              text(layout.pipeline) + " stages; most of the step is bubble",
+                          text(scenario->batch.micro_batches) +
+                              (scenario->batch.micro_batches == 1 ? " micro-batch" : " micro-batches") +
+                              " cannot fill " + text(layout.pipeline) + " stages; most of the step is bubble",
                           scenario);
   }
 }

@@ -224,7 +224,9 @@ sim::Duration IdleTime(const topologies::Fabric& fabric, const sim::TrafficDescr
     for (const sim::Use& use : flow.uses) {
       const sim::Wide rate =
           sim::Wide{fabric.links[use.link.pos()].capacity.milli()} * flow.weight_denominator / use.weight;
-      busy[use.link] += TimeAt(flow.volume, rate);
+      // Two of the longest that TimeAt gives are still a Duration.
+      busy[use.link] =
+          std::min(busy[use.link] + TimeAt(flow.volume, rate), sim::Duration::Picoseconds(INT64_MAX / 4));
     }
   }
   for (const auto& [link, time] : busy) flows = std::max(flows, time);

@@ -77,7 +77,8 @@ struct SaveReport {
 struct CheckpointReport {
   std::string mode, copy, format, path, source;
   std::int64_t every_steps = 1;
-  std::int64_t bytes_per_parameter = 0;
+  std::int64_t bytes_per_parameter = 0;  // of a whole save
+  double written_fraction = 1;           // of those bytes: below 1 in a DELTA
   sim::Bytes bytes, largest_rank, largest_node, staging_per_node;
   std::int64_t saves_in_staging = 1;  // of the node that holds fewest
   std::vector<SaveReport> saves;      // as simulated; may be none
@@ -85,7 +86,7 @@ struct CheckpointReport {
   // an idle fabric, as the closed forms beside them always are.
   sim::Duration copy_time, write_time, blocked;
   sim::Duration copy_idle, write_idle;
-  sim::Duration interval;           // from one save to the next while nothing stalls
+  double interval_s = 0;            // from one save to the next while nothing stalls; may be beyond the clock
   sim::Duration earliest_interval;  // the shortest that never stalls
   sim::Duration stalled;            // together, in the simulated steps
   // What the simulated steps took beyond as many steady ones, a save: waiting
@@ -102,7 +103,9 @@ struct CheckpointReport {
   std::int64_t servers = 1, replicas = 1;
   std::optional<sim::Duration> restart_read, restart;  // until hosts, and devices, have the state back
   sim::Duration restart_idle;                          // the read's closed form
-  std::optional<double> mtbf_hours, young_interval_s, young_waste, waste;
+  // Parts of all time, stalls too; 1: nothing is left for training. The advised interval is Young's, or
+  // the shortest without stalls where that is longer.
+  std::optional<double> mtbf_hours, young_interval_s, young_waste, advised_interval_s, advised_waste, waste;
   std::uint32_t breakdown_rank = 0;
   std::vector<TimePart> breakdown;  // of the step that a save held up longest; empty without one
 };

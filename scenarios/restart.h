@@ -1,9 +1,10 @@
 // Restart: how long it takes to have the last save back on the devices: a
 // program of its own, the flows of a save in reverse.
 //
-// Each rank reads what it wrote, so nothing is read twice; what data ranks hold
-// alike is gathered at the first step, as after any step. After a consolidated
-// save its writers read, and the others get theirs from them in that gather.
+// Each rank reads what it holds, whoever wrote it. Under ZeRO-1 that is its part
+// of the optimizer state and of the weights; these are gathered over the data
+// group as after any step, which is not counted here. So nothing is read twice.
+// Without ZeRO-1 no step gathers, and each of the data ranks reads all of it.
 //
 // Leaves out: starting processes, building communicators, loading programs.
 

@@ -1,6 +1,7 @@
 // orrery check: are these scenarios legal?
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -30,7 +31,8 @@ std::string Summary(const scenarios::Scenario& s) {
     text += ", experts expert_tensor " + n(s.layout.expert_tensor) + " x expert " + n(s.layout.expert) +
             " x expert data " + n(s.layout.expert_data());
   }
-  return text + ", " + n(s.batch.micro_batches) + " micro-batches of " + n(s.batch.micro) + " x " +
+  return text + ", " + n(s.batch.micro_batches) +
+         (s.batch.micro_batches == 1 ? " micro-batch of " : " micro-batches of ") + n(s.batch.micro) + " x " +
          n(s.batch.sequence_length) + " tokens";
 }
 
@@ -104,6 +106,8 @@ nlohmann::ordered_json JsonOf(const scenarios::GroupKind& kind) {
           {"most_domains", kind.most_domains}};
 }
 
+std::int64_t Whole(double count) { return std::llround(std::min(count, 9e18)); }
+
 nlohmann::ordered_json JsonOf(const std::string& name, const proto::Diagnostics& diagnostics,
                               const std::optional<Foresight>& f) {
   nlohmann::ordered_json json = {{"scenario", name},
@@ -123,8 +127,9 @@ nlohmann::ordered_json JsonOf(const std::string& name, const proto::Diagnostics&
   json["checkpoint_bytes"] = saves ? nlohmann::ordered_json(f->save->count()) : nullptr;
   json["checkpoint_copy_s"] = saves ? nlohmann::ordered_json(f->idle_save.copy.seconds()) : nullptr;
   json["checkpoint_write_s"] = saves ? nlohmann::ordered_json(f->idle_save.write.seconds()) : nullptr;
-  add("estimated_tasks", f ? f->estimate.tasks : 0);
-  add("estimated_memory_bytes", f ? f->estimate.memory_bytes : 0);
+  // Whole numbers, as far as they fit; estimates of the absurd do not.
+  add("estimated_tasks", f ? Whole(f->estimate.tasks) : 0);
+  add("estimated_memory_bytes", f ? Whole(f->estimate.memory_bytes) : 0);
   json["groups"] = nlohmann::ordered_json::array();
   if (f) {
     for (const scenarios::GroupKind& kind : f->groups) json["groups"].push_back(JsonOf(kind));

@@ -18,6 +18,12 @@ int Fail(const std::string& message, std::ostream& err) {
   return kExitUsage;
 }
 
+// What other files can call it by, and no path.
+bool IsName(const std::string& name) {
+  constexpr const char* kSigns = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+  return !name.empty() && name.find_first_not_of(kSigns) == std::string::npos;
+}
+
 // What the import counts, to compare with the published figure, and what it left out.
 void Tell(const models::HfImport& import, bool verbose, std::ostream& err) {
   const models::ModelParameters parameters = models::ParametersOf(import.model);
@@ -64,13 +70,29 @@ int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   if (!path.empty() && scenarios::IsSameFile(path, words[1])) {
     return Fail("--output " + path + " is the file to read; another name is wanted", err);
   }
+  if (path.ends_with(".json")) {
+    return Fail(
+        "--output " + path +
+            ": a model is written as textproto, and a name in .json is read as JSON; one in .textproto is "
+            "wanted",
+        err);
+  }
   std::string name = arguments.value("name");
+  if (arguments.has("name") && !IsName(name)) {
+    return Fail("--name \"" + name + "\": a name of letters, digits, '_', '.' and '-' is wanted", err);
+  }
   if (name.empty() && !path.empty()) name = std::filesystem::path(path).stem().string();
+  if (!name.empty() && !IsName(name)) {
+    return Fail("--output " + path + ": the model is called as its file, and \"" + name +
+                    "\" is no name of letters, digits, '_', '.' and '-'; give one with --name",
+                err);
+  }
   proto::Diagnostics diagnostics;
   std::string json;
   std::optional<models::HfImport> import;
-  if (proto::ReadFile(words[1], &json, &diagnostics)) {
-    import = models::ImportHf(words[1], json, name, &diagnostics);
+  const bool piped = words[1] == "-";
+  if (proto::ReadFile(piped ? "/dev/stdin" : words[1], &json, &diagnostics)) {
+    import = models::ImportHf(piped ? "<stdin>" : words[1], json, name, &diagnostics);
   }
   Print(diagnostics, err);
   if (!import) return kExitUsage;
@@ -88,7 +110,7 @@ int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) 
 Command ImportCommand() {
   return {"import",
           "Reads a model's shapes from a Hugging Face config.json and writes them as a model file.",
-          "hf CONFIG.JSON [--output FILE] [--name NAME] [--verbose]",
+          "hf CONFIG.JSON|- [--output FILE] [--name NAME] [--verbose]",
           2,
           {{"output", "FILE", "write the model file there (a .textproto), not to standard output", false},
            {"name", "NAME", "call the model so, not as the file says", false},

@@ -22,23 +22,36 @@ std::string Line(const std::string& name, const std::string& value) {
 
 std::string Times(std::int64_t n) { return CountText(n) + (n == 1 ? " save" : " saves"); }
 
+// "14 a parameter"; of a delta also how much of it is written.
+std::string PerParameter(const CheckpointReport& c) {
+  std::array<char, 80> written = {};
+  if (c.format == "DELTA") {
+    std::snprintf(written.data(), written.size(), ", of which %.4g %% are written", 100 * c.written_fraction);
+  }
+  return std::to_string(c.bytes_per_parameter) + " a parameter" + written.data();
+}
+
 std::string Sizes(const CheckpointReport& c) {
-  return Line("saved", Gigabytes(c.bytes) + " (" + CountText(c.bytes.count()) + " bytes, " +
-                           std::to_string(c.bytes_per_parameter) + " a parameter), " +
-                           Gigabytes(c.largest_rank) + " by a rank") +
+  return Line("saved", Gigabytes(c.bytes) + " (" + CountText(c.bytes.count()) + " bytes, " + PerParameter(c) +
+                           "), " + Gigabytes(c.largest_rank) + " by a rank") +
          Line("staging", Gigabytes(c.staging_per_node) + " a node, room for " + Times(c.saves_in_staging) +
                              " of " + Gigabytes(c.largest_node));
+}
+
+// The rank that waits longest may begin its copy after the first one, and wait for less than all of them.
+std::string Blocks(const CheckpointReport& c) {
+  if (c.blocked == sim::Duration()) return "not at all";
+  return "a rank at most " + TimeText(c.blocked) + " a save";
 }
 
 std::string Durations(const CheckpointReport& c) {
   std::string text =
       Line("copy, write", TimeText(c.copy_time) + ", " + TimeText(c.write_time) + " (idle fabric " +
                               TimeText(c.copy_idle) + ", " + TimeText(c.write_idle) + ")");
-  text += Line("blocks training", TimeText(c.blocked) + " a save; costs " + TimeText(c.cost) +
-                                      " with what its traffic slows down");
+  text += Line("blocks training", Blocks(c) + "; costs " + TimeText(c.cost) + " with all it slows down");
   text += Line("step with saves", TimeText(c.effective_step_time) + " in the long run");
   const std::string safe = "; never stalls from " + TimeText(c.earliest_interval) + " on";
-  text += Line("interval", TimeText(c.interval) + (c.mode == "SYNC" ? "" : safe));
+  text += Line("interval", SecondsText(c.interval_s) + (c.mode == "SYNC" ? "" : safe));
   if (c.backlog_per_interval > sim::Bytes()) {
     text += Line("unstable", "backlog grows by " + Gigabytes(c.backlog_per_interval) +
                                  " an interval: " + Gigabytes(c.bytes) + " arrive, " +
@@ -71,6 +84,12 @@ std::string SaveLines(const CheckpointReport& c) {
   return text;
 }
 
+std::string At(double interval_s, double waste) {
+  std::array<char, 48> percent;
+  std::snprintf(percent.data(), percent.size(), ", which would take %.2f %%", 100 * waste);
+  return SecondsText(interval_s) + percent.data();
+}
+
 std::string Planning(const CheckpointReport& c) {
   std::string servers = std::to_string(c.servers);
   if (c.replicas > 1) servers += ", which write each byte " + std::to_string(c.replicas) + " times";
@@ -85,15 +104,15 @@ std::string Planning(const CheckpointReport& c) {
   }
   if (c.waste) {
     std::array<char, 160> waste;
-    std::snprintf(waste.data(), waste.size(), "%.2f %% of the time at a failure every %.4g h", 100 * *c.waste,
-                  *c.mtbf_hours);
+    std::snprintf(waste.data(), waste.size(), "%.2f %% of the time at a failure every %.4g h%s",
+                  100 * *c.waste, *c.mtbf_hours, *c.waste < 1 ? "" : ": the job makes no progress");
     text += Line("saves, lost work", waste.data());
   }
   if (c.young_interval_s) {
-    std::array<char, 160> young;
-    std::snprintf(young.data(), young.size(), "%s, which would take %.2f %%",
-                  SecondsText(*c.young_interval_s).c_str(), 100 * *c.young_waste);
-    text += Line("Young's interval", young.data());
+    text += Line("Young's interval", At(*c.young_interval_s, *c.young_waste));
+    if (*c.advised_interval_s > *c.young_interval_s) {
+      text += Line("", "saves would stall; without stalls " + At(*c.advised_interval_s, *c.advised_waste));
+    }
   }
   return text;
 }

@@ -91,6 +91,7 @@ Json CheckpointJson(const CheckpointReport& c) {
                {"source", c.source},
                {"every_steps", c.every_steps},
                {"bytes_per_parameter", c.bytes_per_parameter},
+               {"written_fraction", c.written_fraction},
                {"bytes", c.bytes.count()},
                {"largest_rank_bytes", c.largest_rank.count()},
                {"largest_node_bytes", c.largest_node.count()},
@@ -104,7 +105,7 @@ Json CheckpointJson(const CheckpointReport& c) {
                {"blocked_s", c.blocked.seconds()},
                {"stalled_s", c.stalled.seconds()},
                {"cost_s", c.cost.seconds()},
-               {"interval_s", c.interval.seconds()},
+               {"interval_s", c.interval_s},
                {"earliest_interval_s", c.earliest_interval.seconds()},
                {"effective_step_time_s", c.effective_step_time.seconds()},
                {"arrival_bytes_per_interval", c.bytes.count()},
@@ -124,6 +125,8 @@ Json CheckpointJson(const CheckpointReport& c) {
                {"waste", OrNull(c.waste)},
                {"young_interval_s", OrNull(c.young_interval_s)},
                {"young_waste", OrNull(c.young_waste)},
+               {"advised_interval_s", OrNull(c.advised_interval_s)},
+               {"advised_waste", OrNull(c.advised_waste)},
                {"breakdown_rank", c.breakdown_rank},
                {"breakdown_s", Seconds(c.breakdown)}};
   for (const SaveReport& save : c.saves) json["saves"].push_back(SaveJson(save));

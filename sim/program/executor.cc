@@ -363,7 +363,8 @@ Error Executor::DescribeDeadlock() const {
 
 Error Executor::TooLong(TaskId task) const {
   return {"\"" + program_.NameOf(task) + "\" of rank " + std::to_string(program_.rank_of(task).value()) +
-          " would end after more than the 106 days that a simulation may last"};
+          " would end after more than the 106 days that a simulation may last; faster rates or fewer steps "
+          "are wanted"};
 }
 
 // The first task of the seat's stream that has not ended.

@@ -61,12 +61,16 @@ std::string Missing(Passed passed) {
   return passed[Kind::kBackwardWeight] ? "" : "weight gradient";
 }
 
+std::string Counted(std::uint32_t n, const char* what, const char* ending) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : ending);
+}
+
 // Why a step cannot be on a stage of this shape; empty for nothing.
 std::string Misplaced(const PipelineOrder& order, const PipelineStep& step) {
   const PipelineShape& shape = order.shape;
   if (step.microbatch >= shape.microbatches || step.chunk >= shape.chunks || step.part >= shape.parts) {
-    return "lies outside of " + std::to_string(shape.microbatches) + " micro-batches, " +
-           std::to_string(shape.chunks) + " chunks, " + std::to_string(shape.parts) + " parts";
+    return "lies outside of " + Counted(shape.microbatches, "micro-batch", "es") + ", " +
+           Counted(shape.chunks, "chunk", "s") + ", " + Counted(shape.parts, "part", "s");
   }
   if (!Passes(order.placement, shape, step.microbatch, step.chunk)) {
     return "micro-batch " + std::to_string(step.microbatch) + " of " + std::to_string(shape.microbatches) +

@@ -127,6 +127,21 @@ TEST_F(DerivedDevice, MayBeOfAPathAndOfADerivedDevice) {
 }
 
 // A user's own file may be called as the device that it changes.
+TEST_F(DerivedDevice, OfANameAloneNeedsNoSourceOfItsOwn) {
+  std::ofstream(folder_ + "/mine.textproto") << "name: \"mine\"\nderived_from: \"h100_sxm\"\n";
+  const auto device = Read("mine");
+  ASSERT_TRUE(device.has_value()) << testing::PrintToString(errors_);
+  EXPECT_EQ(device->sms, Read("h100_sxm")->sms);
+}
+
+TEST_F(DerivedDevice, FindsABareNameInAFileBesideIt) {
+  Write("ours", "h100_sxm", "sms: 100\n");
+  Write("mine", "ours");
+  const auto device = Read("mine");
+  ASSERT_TRUE(device.has_value()) << testing::PrintToString(errors_);
+  EXPECT_EQ(device->sms, 100);
+}
+
 TEST_F(DerivedDevice, MayHaveTheNameOfItsBaseInTheCatalogue) {
   Write("h100_sxm", "h100_sxm", "sms: 100\n");
   const std::optional<Device> own = Read("h100_sxm");

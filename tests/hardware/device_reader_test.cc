@@ -35,6 +35,40 @@ std::string TextOf(const std::string& name) {
   return "";
 }
 
+std::vector<std::string> ErrorsOfText(const std::string& text) {
+  const std::string path = testing::TempDir() + "/device_of_test.textproto";
+  std::ofstream(path) << text;
+  return ErrorsOf(path);
+}
+
+// `text` with one piece replaced.
+std::string With(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+// One mistake each of a name, a range, and two fields together.
+TEST(ReadDevice, AnUnknownFieldHidesNoOtherMistake) {
+  std::string text = With(TextOf("h100_sxm"), "\nsms: 132", "\nsms: -132");
+  text = With(text, "\nsms:", "\nsmss: 1\nsms:");
+  text = With(text, "usable_gib: 79.18", "usable_gib: 99");
+  EXPECT_THAT(ErrorsOfText(text), ElementsAre(HasSubstr("smss: unknown field; did you mean sms?"),
+                                              HasSubstr("sms: -132 is out of range"),
+                                              HasSubstr("memory.usable_gib: 99 is more than capacity_gib")));
+}
+
+// One line each: not also that it is missing, or that other fields do not agree with it.
+TEST(ReadDevice, ARefusedFieldIsOneMistake) {
+  const std::string text = TextOf("h100_sxm");
+  for (const auto& [from, to] :
+       {std::pair("\nsms: 132", "\nsms: many"), std::pair("format: BF16", "format: BF17"),
+        std::pair("protocol: LL128", "protocol: LL127")}) {
+    const std::vector<std::string> errors = ErrorsOfText(With(text, from, to));
+    EXPECT_EQ(errors.size(), 1u) << to << testing::PrintToString(errors);
+  }
+}
+
 TEST(Catalogue, EveryDeviceIsLegalAndNamedAfterItsFile) {
   proto::Diagnostics diagnostics;
   const std::vector<Device> devices = ReadCatalogue(&diagnostics);

@@ -173,6 +173,29 @@ TEST(HfErrors, AreAllReportedInOneRunEachAtItsPlace) {
   EXPECT_EQ(errors.size(), 9u);
 }
 
+TEST(HfErrors, WhatFollowsFromARefusedKeyIsNotSaidAgain) {
+  const std::string llama = ConfigText("llama3_1_8b");
+  for (const char* size : {"\"wide\"", "0", "null"}) {
+    const std::vector<std::string> errors =
+        ErrorsOf(With(llama, "\"hidden_size\": 4096", std::string("\"hidden_size\": ") + size));
+    EXPECT_THAT(errors, ElementsAre(HasSubstr("hidden_size: "))) << size;
+  }
+  EXPECT_THAT(ErrorsOf("{\"model_type\": 7}"), ElementsAre(HasSubstr("model_type: 7 is no text in double")));
+  std::string layers = ConfigText("gpt_oss_20b");
+  for (int i = 0; i < 3; ++i) layers = With(layers, "\"sliding_attention\"", "\"linear_attention\"");
+  EXPECT_THAT(ErrorsOf(layers), ElementsAre(HasSubstr("\"linear_attention\" is not known")));
+  for (int i = 0; i < 3; ++i) layers = With(layers, "\"linear_attention\"", "5");
+  EXPECT_THAT(ErrorsOf(layers), ElementsAre(HasSubstr("layer_types: 5 is no text in double quotes")));
+}
+
+// DeepSeek-V3 has 61 layers, the first three of them dense.
+TEST(HfErrors, NameTheKeyThatLeavesNoLayerToTheExperts) {
+  EXPECT_THAT(
+      ErrorsOf(
+          With(ConfigText("deepseek_v3"), "\"first_k_dense_replace\": 3", "\"first_k_dense_replace\": 61")),
+      ElementsAre(HasSubstr("first_k_dense_replace: 61 leaves none of the 61 layers to the experts")));
+}
+
 TEST(HfErrors, CiteKeysOfANestedObject) {
   EXPECT_THAT(
       ErrorsOf(With(ConfigText("llama4_scout"), "\"num_local_experts\": 16", "\"num_local_experts\": null")),
@@ -190,6 +213,8 @@ TEST(HfErrors, ListsAreChecked) {
 }
 
 TEST(HfErrors, WhatIsNoJsonIsSaidSo) {
+  EXPECT_THAT(ErrorsOf(" \n"),
+              ElementsAre("config.json: there is nothing in it; an object { ... } is wanted"));
   EXPECT_THAT(ErrorsOf(""), testing::SizeIs(1));
   EXPECT_THAT(ErrorsOf("[]"), testing::SizeIs(1));
   EXPECT_THAT(ErrorsOf("{\"model_type\": \"llama\""), testing::SizeIs(1));

@@ -96,6 +96,17 @@ TEST(ReadModel, RefusesExpertsThatDoNotFit) {
   }
 }
 
+// Which layers are dense, and so whether ffn is wanted, depends on what was refused.
+TEST(ReadModel, ARefusedFieldOfExpertsIsOneMistake) {
+  const std::vector<std::pair<std::string, std::string>> sets = {
+      {"experts.routed", "0"},       {"experts.routed", "many"}, {"experts.first_dense_layers", "-1"},
+      {"experts.every_layers", "0"}, {"experts.offset", "-1"},   {"experts", "8"}};
+  for (const auto& set : sets) {
+    const Reading reading = Read("mixtral_8x7b", {set});
+    EXPECT_EQ(reading.errors.size(), 1u) << set.first << testing::PrintToString(reading.errors);
+  }
+}
+
 TEST(ReadModel, RefusesLatentAttentionThatDoesNotFit) {
   const Reading r = Read("deepseek_v3", {{"latent.rope_dim", "63"},
                                          {"latent.kv_rank", "0"},

@@ -196,7 +196,8 @@ TEST(ParametersOfRank, OverAllRanksOfAStageMakeTheModelExactlyWhateverTheExperts
 // experts over 8: 2e9 (6 + 12/64) + 5e9 (6 + 12/8).
 TEST(StaticMemory, OfExpertsIsCutOverTheRanksThatHoldTheSameExperts) {
   const auto of = [](std::int64_t parameters, std::int64_t owners) {
-    return Total(StaticMemory(parameters, sim::NumberFormat::kBf16, sim::NumberFormat::kFp32, owners))
+    return Total(StaticMemory(parameters, sim::NumberFormat::kBf16, sim::NumberFormat::kFp32,
+                              {.optimizer = owners}))
         .count();
   };
   EXPECT_EQ(of(2'000'000'000, 64), 12'375'000'000);

@@ -55,7 +55,7 @@ TEST_F(ReadFileTest, ReadsTheWholeFile) {
 TEST_F(ReadFileTest, SaysInOneLineWhatIsWrong) {
   EXPECT_EQ(Refusal("no/such/file.textproto"), "there is no such file");
   EXPECT_EQ(Refusal(testing::TempDir()), "this is a directory; a file is wanted");
-  EXPECT_EQ(Refusal(Write("")), "the file is empty; a textproto or JSON text is wanted");
+  EXPECT_EQ(Refusal(Write("")), "the file is empty; a text is wanted");
   EXPECT_EQ(Refusal(Write(std::string("\xFF\xFE{\0", 4))), "the file is UTF-16; save it as UTF-8");
   EXPECT_EQ(Refusal(Write(std::string("\xFE\xFF\0{", 4))), "the file is UTF-16; save it as UTF-8");
   EXPECT_EQ(Refusal(Write(std::string("\x7F"

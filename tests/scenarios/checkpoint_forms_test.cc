@@ -96,9 +96,9 @@ TEST(YoungInterval, Of60SecondsAndThreeHoursIs1138Seconds) {
 // Textbook, 17.7.5: 126 GB/s of 40 GB/s servers at 0.8 are 4 servers, 12 with three replicas.
 TEST(ServersNeeded, For126GbPerSecondAre4And12WithThreeReplicas) {
   const sim::Bytes save(126'000'000'000);
-  EXPECT_EQ(ServersNeeded(save, 1, 32_GB_per_s, Seconds(1)), 4);
-  EXPECT_EQ(ServersNeeded(save, 3, 32_GB_per_s, Seconds(1)), 12);
-  EXPECT_EQ(ServersNeeded(save, 1, 126_GB_per_s, Seconds(1)), 1);  // exactly enough
+  EXPECT_EQ(ServersNeeded(save, 1, 32_GB_per_s, Seconds(1).ps()), 4);
+  EXPECT_EQ(ServersNeeded(save, 3, 32_GB_per_s, Seconds(1).ps()), 12);
+  EXPECT_EQ(ServersNeeded(save, 1, 126_GB_per_s, Seconds(1).ps()), 1);  // exactly enough
 }
 
 // Textbook, 17.7.5: 1,120 GB over 64 devices at 5 GB/s each take 3.5 s.

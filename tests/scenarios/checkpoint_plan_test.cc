@@ -116,6 +116,23 @@ TEST(CheckpointPlan, ADeltaIsItsFractionAndIsReadBackOverAWholeSave) {
   EXPECT_EQ(SumOf(plan.restart_read), plan.total + sim::Bytes(987'751'890'944));
 }
 
+// Without ZeRO-1 each of four data ranks holds all 14 bytes of its eighth, and no step would gather them.
+// With it, each reads its quarter, whoever wrote it: weights are gathered before they are used.
+TEST(CheckpointPlan, ARestartGivesEveryRankWhatItHolds) {
+  const std::int64_t n = models::ParametersOf(Llama70B(4).model).total();
+  for (const char* format : {"SHARDED", "CONSOLIDATED"}) {
+    for (const char* writes : {"FIRST", "SPREAD"}) {
+      Sets sets = {{"checkpoint.format", format}, {"checkpoint.replicas_write", writes}};
+      const CheckpointPlan cut = PlanCheckpoint(Llama70B(4, sets));
+      EXPECT_EQ(cut.restart_read, std::vector<sim::Bytes>(32, sim::Bytes(n / 32 * 14))) << format << writes;
+      sets.push_back({"training.optimizer_sharding", "NONE"});
+      const CheckpointPlan whole = PlanCheckpoint(Llama70B(4, sets));
+      EXPECT_EQ(whole.total, sim::Bytes(14 * n));
+      EXPECT_EQ(whole.restart_read, std::vector<sim::Bytes>(32, sim::Bytes(n / 8 * 14))) << format << writes;
+    }
+  }
+}
+
 TEST(CheckpointPlan, StagingHoldsWholeSavesOfTheNode) {
   // 987.75 GB over two nodes are 493.9 GB; the default is exactly that.
   const CheckpointPlan one = PlanCheckpoint(Llama70B(2));

@@ -38,7 +38,7 @@ TEST(CheckpointReport, TheBacklogOfExercise27Point8GrowsBy160GbAPeriod) {
   const CheckpointReport& c = *report.checkpoint;
   EXPECT_NEAR(Gb(c.bytes), 400, 1e-6);
   EXPECT_NEAR(c.write_time.seconds(), 2000, 1e-3);
-  const double period = c.interval.seconds();
+  const double period = c.interval_s;
   EXPECT_NEAR(period, 1200, 0.03 * 1200);
   EXPECT_NEAR(Gb(c.backlog_per_interval), 400 - 0.2 * period, 1e-3);
   EXPECT_NEAR(Gb(c.backlog_per_interval), 160, 0.2 * 0.03 * 1200);
@@ -164,6 +164,79 @@ TEST(CheckpointReport, YoungsIntervalFollowsFromTheSimulatedCost) {
   EXPECT_NEAR(*report.checkpoint->young_interval_s, 1138.4, 0.1);
   EXPECT_NEAR(*report.checkpoint->young_waste, 0.1054, 1e-4);
   EXPECT_NEAR(*report.checkpoint->waste, 60 / 1060.0 + 1060 / 21'600.0, 1e-4);
+}
+
+// 3,000 steps of 1,200 s are 41.7 days, 10^9 of them 38,000 years; the clock spans 106 days. In the long
+// run a step takes itself and its part of the 5 s that a save copies.
+TEST(CheckpointReport, AnIntervalBeyondTheClockIsCountedInFull) {
+  for (const std::int64_t every : {3'000, 1'000'000'000}) {
+    const Checkpoint save{.every_steps = every, .mtbf_hours = 1e9, .source = {}, .storage_source = {}};
+    const Report report = OfSynthetic(Saving(1, save, Ms(5000), Ms(40'000), 5), Ms(1'200'000));
+    const CheckpointReport& c = *report.checkpoint;
+    const auto steps = static_cast<double>(every);
+    EXPECT_NEAR(c.interval_s, steps * 1200 + 5, 1e-6 * steps);
+    EXPECT_NEAR(c.effective_step_time.seconds(), 1200 + 5 / steps, 1e-6);
+    EXPECT_NEAR(*c.waste, 5 / c.interval_s + c.interval_s / 7.2e12, 1e-9);
+    EXPECT_EQ(c.servers_needed, 1);
+    EXPECT_FALSE(c.first_stall_save.has_value());
+  }
+}
+
+// Of 45 s that a step takes in the long run 25 are training. Lost work is 45 s / (2 x 3.6e6 s) beside it.
+TEST(CheckpointReport, TheWasteContainsTheStalls) {
+  const Checkpoint save{.every_steps = 1, .mtbf_hours = 1000, .source = {}, .storage_source = {}};
+  const Report report = OfSynthetic(Saving(1, save, Ms(5000), Ms(40'000), 8), Ms(25'000));
+  EXPECT_NEAR(*report.checkpoint->waste, 20 / 45.0 + 45 / 7.2e6, 1e-4);
+}
+
+// Failures every 36 s lose half an interval of 1,060 s each: more than there is.
+TEST(CheckpointReport, AWasteOfEverythingIsWholeAndSaysThatThereIsNoProgress) {
+  const Checkpoint save{.every_steps = 100, .mtbf_hours = 0.01, .source = {}, .storage_source = {}};
+  const Report report = OfSynthetic(Saving(1, save, Ms(60'000), Ms(70'000), 6), Ms(10'000));
+  EXPECT_EQ(*report.checkpoint->waste, 1);
+  EXPECT_LE(*report.checkpoint->young_waste, 1);
+  EXPECT_THAT(report.warnings, Contains(HasSubstr("the job makes no progress")));
+  EXPECT_THAT(ReportText(report), HasSubstr("100.00 % of the time at a failure every 0.01 h: the job makes"));
+}
+
+// sqrt(2 x 5 s x 72 s) = 26.8 s, while a copy and a write take 45 s.
+TEST(CheckpointReport, YoungsIntervalBelowThatOfStallsIsWarnedAboutWithBothFigures) {
+  const Checkpoint save{.every_steps = 4, .mtbf_hours = 0.02, .source = {}, .storage_source = {}};
+  const Report report = OfSynthetic(Saving(1, save, Ms(5000), Ms(40'000), 9), Ms(25'000));
+  const CheckpointReport& c = *report.checkpoint;
+  EXPECT_NEAR(*c.young_interval_s, 26.833, 1e-3);
+  EXPECT_NEAR(*c.advised_interval_s, 45, 1e-3);
+  EXPECT_NEAR(*c.advised_waste, 5 / 45.0 + 45 / 144.0, 1e-4);
+  EXPECT_NEAR(*c.young_waste, (5 + 45 - 26.833) / 45 + 45 / 144.0, 1e-4);  // stalled up to 45 s all the same
+  EXPECT_THAT(report.warnings, Contains(HasSubstr("Young's interval of 26.83 s is below the 45 s")));
+  EXPECT_THAT(ReportText(report), HasSubstr("saves would stall; without stalls 45.000 s"));
+  // An interval of hours needs no such word.
+  Checkpoint rare = save;
+  rare.mtbf_hours = 1000;
+  const Report rested = OfSynthetic(Saving(1, rare, Ms(5000), Ms(40'000), 9), Ms(25'000));
+  EXPECT_THAT(rested.warnings, Not(Contains(HasSubstr("Young"))));
+  EXPECT_EQ(rested.checkpoint->advised_interval_s, rested.checkpoint->young_interval_s);
+}
+
+// 965.8 GB at 4 kB/s are more than seven years.
+TEST(CheckpointReport, AWriteOfYearsSaysThatItIsNotCountedToItsEnd) {
+  const Report report = ReportOf(
+      "llama_70b_64xh800_checkpoint",
+      {{1, "batch.global", "8"}, {2, "steps", "4"}, {3, "checkpoint.storage.write_gb_per_s", "1e-6"}});
+  EXPECT_THAT(report.warnings, Contains(HasSubstr("a save takes more than the 26 days")));
+}
+
+TEST(CheckpointReport, ADeltaSaysWhatPartOfAParameterIsWritten) {
+  const Checkpoint save{.every_steps = 4,
+                        .format = SaveFormat::kDelta,
+                        .delta_parts = kBillion / 4,
+                        .source = {},
+                        .storage_source = {}};
+  const Report report = OfSynthetic(Saving(1, save, Ms(5), Ms(40), 6), Ms(100));
+  EXPECT_THAT(ReportText(report), HasSubstr("14 a parameter, of which 25 % are written"));
+  const auto json = nlohmann::json::parse(ReportJson(report));
+  EXPECT_EQ(json["checkpoint"]["bytes_per_parameter"], 14);
+  EXPECT_EQ(json["checkpoint"]["written_fraction"], 0.25);
 }
 
 TEST(CheckpointReport, WithoutASaveInTheSimulatedStepsItSaysSo) {

@@ -76,6 +76,8 @@ TEST(ReadCheckpoint, EachMistakeIsOneClearLine) {
         {"checkpoint.storage.write_gb_per_s", "1000"},
         {"checkpoint.storage.read_gb_per_s", "1"}},
        "all servers together move 4e+08 GB/s of a save; from 1e-06 to 1e+06 is wanted"},
+      {{{"checkpoint.frontend_gb_per_s", "1e308"}}, "checkpoint.frontend_gb_per_s: 1e+308 is out of range"},
+      {{{"checkpoint.frontend_gb_per_s", "1e7"}}, "checkpoint.frontend_gb_per_s: 1e+07 is out of range"},
       {{{"checkpoint.mtbf_hours", "0"}}, "checkpoint.mtbf_hours: 0 is out of range"},
       {{{"checkpoint.storage.source.title", ""}}, "checkpoint.storage.source.title"},
       {{{"checkpoint.source.title", ""}}, "checkpoint.source.title"},
@@ -105,7 +107,7 @@ TEST(ReadCheckpoint, StagingThatHoldsNoSaveIsRefusedWithBothFigures) {
   EXPECT_THAT(Load({{"checkpoint.staging_gb_per_node", "48"}}, kSaving).errors(), IsEmpty());
   const Loading large = Load({{"checkpoint.staging_gb_per_node", "9000"}}, kSaving);
   ASSERT_EQ(large.errors().size(), 1u);
-  EXPECT_THAT(large.errors()[0], HasSubstr("9000 GB of staging is, more than the 2199.02 GB of memory"));
+  EXPECT_THAT(large.errors()[0], HasSubstr("9000 GB of staging is more than the 2199.02 GB of memory"));
 }
 
 TEST(ReadCheckpoint, AFabricThatCannotCarryItIsNamedAtThePath) {
@@ -116,6 +118,26 @@ TEST(ReadCheckpoint, AFabricThatCannotCarryItIsNamedAtThePath) {
       {{"topology", "single_node"}, {"devices", "8"}, {"layout.tensor", "4"}, {"batch.global", "8"}}, text);
   ASSERT_EQ(alone.errors().size(), 1u);
   EXPECT_THAT(alone.errors()[0], HasSubstr("checkpoint.path: NIC needs NICs"));
+}
+
+// Rates become whole numbers when they are read: one that does not fit is refused before.
+TEST(ReadCheckpoint, ARateBeyondAllLinksIsRefusedWhereverItStands) {
+  for (const char* field :
+       {"frontend_gb_per_s", "serialise_gb_per_s", "storage.write_gb_per_s", "storage.read_gb_per_s"}) {
+    for (const char* rate : {"1e308", "1e9", "1e7", "-1"}) {
+      const std::string path = std::string("checkpoint.") + field;
+      const Loading loading = Load({{path, rate}}, kSaving);
+      ASSERT_EQ(loading.errors().size(), 1u) << path << '=' << rate;
+      EXPECT_THAT(loading.errors()[0], HasSubstr(path + ": "));
+      EXPECT_THAT(loading.errors()[0], HasSubstr("is out of range"));
+    }
+  }
+}
+
+TEST(ReadCheckpoint, ANumberInPlaceOfTheBlockIsOneMistake) {
+  const Loading loading = Load({{"checkpoint", "1"}}, kSaving);
+  ASSERT_EQ(loading.errors().size(), 1u) << testing::PrintToString(loading.errors());
+  EXPECT_THAT(loading.errors()[0], HasSubstr("checkpoint: 1; a block { ... } is wanted"));
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ TEST(LoadScenario, WarnsOfTensorGroupsBeyondTheNode) {
 TEST(LoadScenario, WarnsOfPipelinesThatCannotFill) {
   EXPECT_THAT(
       Load({{"batch.global", "2"}}).warnings(),
-      ElementsAre("small.textproto:11:3: layout.pipeline: 1 micro-batches cannot fill 2 stages; most of the "
+      ElementsAre("small.textproto:11:3: layout.pipeline: 1 micro-batch cannot fill 2 stages; most of the "
                   "step is bubble"));
   EXPECT_THAT(Load().warnings(), IsEmpty());
 }

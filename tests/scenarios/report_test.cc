@@ -39,6 +39,7 @@ std::vector<Scenario> ShortScenarios() {
   // Hybrid sharding of experts and of a tied table, over copies and tensor ranks.
   list.push_back(Load("llama_7b_256xh800", {{1, "model", "mixtral_8x7b"},
                                             {2, "layout.tensor", "4"},
+                                            {5, "layout.expert_tensor", "4"},
                                             {3, "batch.global", "512"},
                                             {4, "training.sharding.ranks", "16"}}));
   list.push_back(Load("mpt_7b_8xa100", {{1, "training.sharding.no_sync", "true"}}));

@@ -90,6 +90,31 @@ TEST_F(Import, WritesNothingWhenThereIsAMistake) {
             kExitUsage);
 }
 
+// A file in .json is read as JSON, and what is written is textproto.
+TEST_F(Import, RefusesToWriteTextprotoUnderANameInJson) {
+  const std::string path = folder_ + "/model.json";
+  const Result result = RunWords({"import", "hf", Config("gpt2"), "--output", path});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("one in .textproto is wanted"));
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(Import, TakesNamesOfLettersDigitsAndThreeSigns) {
+  for (const char* name : {"", "a b", "a/b", "a\"b", "\xc3\xa9"}) {
+    const Result result = RunWords({"import", "hf", Config("gpt2"), "--name", name});
+    EXPECT_EQ(result.status, kExitUsage) << name;
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, HasSubstr("--name \"" + std::string(name) + "\": a name of letters"));
+  }
+  EXPECT_EQ(RunWords({"import", "hf", Config("gpt2"), "--name", "GPT-2.small_1"}).status, kExitDone);
+}
+
+TEST_F(Import, SaysThatANameIsEmpty) {
+  EXPECT_EQ(RunWords({"import", "hf", ""}).err,
+            "orrery: error: \"\": the name of a file is empty; one is wanted\n");
+  EXPECT_THAT(RunWords({"check", ""}).err, HasSubstr("\"\": there is no scenario or file of this name"));
+}
+
 TEST_F(Import, SaysWhatItWants) {
   EXPECT_EQ(RunWords({"import"}).err,
             "orrery: error: no format is given; wanted `orrery import hf config.json`\n");
