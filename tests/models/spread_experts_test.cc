@@ -109,8 +109,9 @@ TEST(SpreadExperts, NoRowIsLostOrMadeWhereLoadsDiffer) {
     e.experts.group = group;
     const Block block = MlpBlock(Mixtral8x7b(), e, 0);
     rows += block.experts.rows;
-    EXPECT_LE(std::abs(block.experts.rows - 4 * sent * e.experts.loads[group] / 11), 4);
-    EXPECT_EQ(block.experts.forward.empty(), e.experts.loads[group] == 0);
+    const std::int64_t load = e.experts.loads[static_cast<std::size_t>(group)];
+    EXPECT_LE(std::abs(block.experts.rows - 4 * sent * load / 11), 4);
+    EXPECT_EQ(block.experts.forward.empty(), load == 0);
     EXPECT_TRUE(block.experts.outward.at(0).uneven);
     EXPECT_EQ(block.experts.outward.at(0).size.count(), sent * 4096 * 2);
   }

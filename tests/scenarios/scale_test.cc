@@ -80,7 +80,6 @@ TEST(Scale, ARunThatIsStoppedWhileItIsSimulatedNamesTheStepsThatEnded) {
   const Scenario scenario =
       LoadScenario("llama_7b_256xh800", {{1, "steps", "8"}, {2, "batch.global", "1024"}}, &diagnostics)
           .value();
-  sim::Time second;  // when two steps have ended, by the whole run
   const RunResult whole = scenarios::Run(scenario).value();
   EXPECT_FALSE(whole.interruption.has_value());
   const std::vector<sim::Time> ends = sim::EndedSteps(whole.steps.program, whole.timeline);
