@@ -55,9 +55,23 @@ void ExpectWithin(const std::vector<Row>& rows, double most, double mean) {
   EXPECT_LT(sum / static_cast<double>(rows.size()), mean);
 }
 
-TEST(Validation, PublishedStepTimesOfMegatronAreMetWithin25PerCentAnd12OnAverage) {
+// Results move when the models do; then the table moves in the same change.
+void ExpectInTheDocumentation(const std::vector<Row>& rows) {
+  std::ifstream file(ORRERY_SOURCE_DIR "/docs/validation.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const Row& row : rows) {
+    EXPECT_NE(text.str().find(TableLine(row)), std::string::npos) << "docs/validation.md lacks\n"
+                                                                  << TableLine(row);
+  }
+}
+
+// One test, because the rows take a sanitized build minutes.
+TEST(Validation, PublishedStepTimesAreMetWithinTheirBoundsAndTheDocumentationSaysHow) {
+  const std::vector<Row> rows = PublishedRows();
+  ExpectInTheDocumentation(rows);
   std::vector<Row> megatron, fsdp, experts;
-  for (const Row& row : PublishedRows()) {
+  for (const Row& row : rows) {
     (row.experts ? experts : row.name.starts_with("mpt_") ? fsdp : megatron).push_back(row);
   }
   ASSERT_EQ(megatron.size(), 10u);
@@ -69,17 +83,6 @@ TEST(Validation, PublishedStepTimesOfMegatronAreMetWithin25PerCentAnd12OnAverage
   ExpectWithin(fsdp, 0.37, 0.25);
   ASSERT_EQ(experts.size(), 4u);
   ExpectWithin(experts, 0.4, 0.4);
-}
-
-// Results move when the models do; then the table moves in the same change.
-TEST(Validation, TheTableInTheDocumentationIsWhatTheProgramGives) {
-  std::ifstream file(ORRERY_SOURCE_DIR "/docs/validation.md");
-  std::stringstream text;
-  text << file.rdbuf();
-  for (const Row& row : PublishedRows()) {
-    EXPECT_NE(text.str().find(TableLine(row)), std::string::npos) << "docs/validation.md lacks\n"
-                                                                  << TableLine(row);
-  }
 }
 
 // Forward and backward of one layer: what a 48th layer adds to a step, less its
