@@ -89,11 +89,11 @@ std::int64_t ExpertBytesOfRank(const Scenario& scenario, Widths widths, std::int
 }
 
 // What it reads back of a whole save: under ZeRO its own part of the state, and of the weights, which
-// the ranks gather before they compute. Without, no step gathers anything: all that it holds.
-std::int64_t ReadByRank(const Scenario& scenario, Widths widths, std::int64_t numbers, std::int64_t copies,
-                        std::int64_t index) {
-  const bool gathers = scenario.training.optimizer_sharding >= OptimizerSharding::kZero1;
-  return (gathers ? Part(numbers, copies, index) : numbers) * (widths.owned + widths.shared);
+// the ranks that share a copy gather before they compute. Without, no step gathers anything: all that
+// it holds.
+std::int64_t ReadByRank(const Sharing& sharing, Widths widths, std::int64_t numbers, std::int64_t index) {
+  const std::int64_t ranks = sharing.optimizer ? sharing.ranks : 1;
+  return Part(numbers, ranks, index % ranks) * (widths.owned + widths.shared);
 }
 
 // The same of routed experts that are spread.
@@ -101,7 +101,7 @@ std::int64_t ExpertReadByRank(const Scenario& scenario, Widths widths, std::int6
   if (spread == 0) return 0;
   const Layout& layout = scenario.layout;
   const std::int64_t model = layout.expert * layout.expert_tensor, column = layout.ColumnOf(rank);
-  return ReadByRank(scenario, widths, Part(spread, model, column % model), layout.expert_data(),
+  return ReadByRank(SharingOf(scenario, /*experts=*/true), widths, Part(spread, model, column % model),
                     column / model);
 }
 
@@ -148,7 +148,7 @@ CheckpointPlan PlanCheckpoint(const Scenario& scenario) {
         BytesOfRank(save, widths, numbers, copies, index) + ExpertBytesOfRank(scenario, widths, spread, rank);
     const bool delta = save.format == SaveFormat::kDelta;
     plan.rank_bytes.push_back(DeltaOf(save, whole));
-    const std::int64_t read = ReadByRank(scenario, widths, numbers, copies, index) +
+    const std::int64_t read = ReadByRank(SharingOf(scenario), widths, numbers, index) +
                               ExpertReadByRank(scenario, widths, spread, rank);
     plan.restart_read.push_back(DeltaOf(save, read) + sim::Bytes(delta ? read : 0));
     const bool gathers = save.format == SaveFormat::kConsolidated && layout.data > 1;

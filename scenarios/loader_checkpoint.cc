@@ -42,9 +42,17 @@ void ReadContents(const config::Checkpoint& in, const Block& block, bool has_cop
   }
 }
 
-void ReadFormat(const config::Checkpoint& in, const Block& block, Checkpoint* save) {
+void ReadFormat(const config::Checkpoint& in, const Block& block, const Scenario& scenario,
+                Checkpoint* save) {
   if (in.format() == config::Checkpoint::CONSOLIDATED) save->format = SaveFormat::kConsolidated;
   if (in.format() == config::Checkpoint::DELTA) save->format = SaveFormat::kDelta;
+  // Their owners are another group than the one that gathers.
+  if (save->format == SaveFormat::kConsolidated && scenario.model.experts.routed > 0 &&
+      scenario.layout.spreads_experts()) {
+    block.Error("format", "CONSOLIDATED is not simulated with routed experts on other ranks (layout.expert " +
+                              std::to_string(scenario.layout.expert) + ", expert_tensor " +
+                              std::to_string(scenario.layout.expert_tensor) + "); SHARDED or DELTA");
+  }
   if (save->format != SaveFormat::kDelta) {
     if (in.has_delta_fraction()) block.Error("delta_fraction", "is of format DELTA only; leave it out");
     return;
@@ -106,7 +114,7 @@ void ReadCheckpoint(const config::Scenario& scenario_in, const Block& top, Scena
   }
   if (in.copy() == config::Checkpoint::OVERLAPPED) save.copy = SaveCopy::kOverlapped;
   save.replicas_spread = in.replicas_write() != config::Checkpoint::FIRST;
-  ReadFormat(in, block, &save);
+  ReadFormat(in, block, *scenario, &save);
   ReadContents(in, block, sim::ByteWidth(scenario->training.format) < 4, &save);
   ReadPath(in, block, &save);
   const double serialise = block.Optional("serialise_gb_per_s", in.has_serialise_gb_per_s(),

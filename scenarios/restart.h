@@ -1,10 +1,11 @@
 // Restart: how long it takes to have the last save back on the devices: a
 // program of its own, the flows of a save in reverse.
 //
-// Each rank reads what it holds, whoever wrote it. Under ZeRO-1 that is its part
-// of the optimizer state and of the weights; these are gathered over the data
-// group as after any step, which is not counted here. So nothing is read twice.
-// Without ZeRO-1 no step gathers, and each of the data ranks reads all of it.
+// Each rank reads what it holds, whoever wrote it. Under ZeRO that is its part
+// of the optimizer state and of the weights; these are gathered over the ranks
+// that share a copy as in any step, which is not counted here. So each copy is
+// read once: one without `training.sharding.ranks`, several with it (HSDP).
+// Without ZeRO no step gathers, and each of the data ranks reads all of it.
 //
 // Leaves out: starting processes, building communicators, loading programs.
 

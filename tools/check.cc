@@ -139,10 +139,7 @@ nlohmann::ordered_json JsonOf(const std::string& name, const proto::Diagnostics&
 
 int RunCheck(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const auto overrides = OverridesOf(arguments);
-  if (!overrides.ok()) {
-    err << "orrery: error: " << overrides.error().message << '\n';
-    return kExitUsage;
-  }
+  if (!overrides.ok()) return Fail(overrides.error().message, err);
   std::vector<std::string> names = arguments.positional;
   if (names.empty()) names.emplace_back(scenarios::kDefaultScenario);
   nlohmann::ordered_json document = {{"schema_version", 1}, {"scenarios", nlohmann::ordered_json::array()}};

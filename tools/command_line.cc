@@ -78,18 +78,13 @@ std::optional<Command> Find(const std::string& name) {
   return std::nullopt;
 }
 
-int UsageError(const std::string& what, std::ostream& err) {
-  err << "orrery: error: " << what << '\n';
-  return kExitUsage;
-}
-
 int UnknownCommand(const std::string& word, std::ostream& err) {
   std::vector<std::string> names;
   for (const Command& command : Commands()) names.push_back(command.name);
   const std::vector<std::string> near = proto::Nearest(word, names);
-  return UsageError("unknown command " + word + "; " +
-                        (near.empty() ? "`orrery --help` lists all" : "did you mean " + near[0] + "?"),
-                    err);
+  return Fail("unknown command " + word + "; " +
+                  (near.empty() ? "`orrery --help` lists all" : "did you mean " + near[0] + "?"),
+              err);
 }
 
 }  // namespace
@@ -157,6 +152,11 @@ sim::Result<std::vector<proto::Override>> OverridesOf(const Arguments& arguments
   return overrides;
 }
 
+int Fail(const std::string& message, std::ostream& err) {
+  err << "orrery: error: " << message << '\n';
+  return kExitUsage;
+}
+
 void Print(const proto::Diagnostics& diagnostics, std::ostream& err) {
   for (const std::string& line : diagnostics.warnings()) err << "orrery: warning: " << line << '\n';
   for (const std::string& line : diagnostics.errors()) err << "orrery: error: " << line << '\n';
@@ -181,7 +181,7 @@ int Run(const std::vector<std::string>& words, std::ostream& out, std::ostream& 
   const std::optional<Command> command = Find(words[0]);
   if (!command) return UnknownCommand(words[0], err);
   const auto arguments = ParseArguments(*command, {words.begin() + 1, words.end()});
-  if (!arguments.ok()) return UsageError(arguments.error().message, err);
+  if (!arguments.ok()) return Fail(arguments.error().message, err);
   if (arguments.value().has("help")) {
     out << HelpOf(*command);
     return kExitDone;

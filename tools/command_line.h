@@ -61,6 +61,9 @@ std::string HelpOf(const Command& command);
 // "--set PATH=VALUE", in order, numbered from 1.
 sim::Result<std::vector<proto::Override>> OverridesOf(const Arguments& arguments);
 
+// Prints "orrery: error: MESSAGE"; returns kExitUsage.
+int Fail(const std::string& message, std::ostream& err);
+
 // Prints "orrery: warning: ..." and "orrery: error: ..." lines.
 void Print(const proto::Diagnostics& diagnostics, std::ostream& err);
 

@@ -13,11 +13,6 @@
 namespace tools {
 namespace {
 
-int Fail(const std::string& message, std::ostream& err) {
-  err << "orrery: error: " << message << '\n';
-  return kExitUsage;
-}
-
 // What other files can call it by, and no path.
 bool IsName(const std::string& name) {
   constexpr const char* kSigns = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";

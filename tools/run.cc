@@ -33,11 +33,6 @@ constexpr std::uint64_t kTasksToTrace = 300'000;
 // flows, which would take as much memory again as the run.
 constexpr double kTasksToGraph = 20e6;
 
-int Fail(const std::string& message, std::ostream& err) {
-  err << "orrery: error: " << message << '\n';
-  return kExitUsage;
-}
-
 // Most of what this machine has, and what this process may take.
 double MemoryForARun() {
   constexpr double kPart = 0.8;  // the rest of the machine lives too

@@ -159,7 +159,7 @@ std::optional<Subject> FromSchedule(const sim::PipelineSchedule& schedule, const
 }
 
 std::optional<Subject> SubjectOf(const Arguments& arguments, Errors* errors) {
-  if (arguments.positional.empty()) {
+  if (arguments.positional.empty() || arguments.positional[0].empty()) {
     errors->push_back("no schedule; `orrery schedule --list` names all, or give the file of an order");
     return std::nullopt;
   }
@@ -344,8 +344,7 @@ int RunSchedule(const Arguments& arguments, std::ostream& out, std::ostream& err
   if (file) {
     scenarios::WriteScheduleSvg(subject->order, played, subject->name, &*file);
     if (const auto written = file->Finish(); !written.ok()) {
-      err << "orrery: error: " << written.error().message << '\n';
-      return kExitUsage;
+      return Fail(written.error().message, err);
     }
   }
   out << (arguments.has("text") ? sim::ToText(subject->order) : Printer(*subject, played, times).Text());

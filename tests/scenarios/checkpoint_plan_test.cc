@@ -133,6 +133,23 @@ TEST(CheckpointPlan, ARestartGivesEveryRankWhatItHolds) {
   }
 }
 
+// However it is cut over eight data ranks, a save has each number once. Two copies of
+// four ranks each (HSDP) hold twice as much, and read it back twice.
+TEST(CheckpointPlan, HoldsEachNumberOnceHoweverTheDataRanksAreCut) {
+  for (const char* sharding : {"ZERO_1", "ZERO_2", "ZERO_3"}) {
+    for (const std::int64_t copies : {1, 2, 8}) {
+      const CheckpointPlan plan =
+          PlanCheckpoint(Llama70B(8, {{"layout.pipeline", "1"},
+                                      {"devices", "64"},
+                                      {"training.optimizer_sharding", sharding},
+                                      {"training.sharding.ranks", std::to_string(8 / copies)}}));
+      EXPECT_EQ(plan.total, sim::Bytes(987'751'890'944)) << sharding << copies;
+      EXPECT_EQ(SumOf(plan.rank_bytes), plan.total) << sharding << copies;
+      EXPECT_EQ(SumOf(plan.restart_read), copies * plan.total) << sharding << copies;
+    }
+  }
+}
+
 TEST(CheckpointPlan, StagingHoldsWholeSavesOfTheNode) {
   // 987.75 GB over two nodes are 493.9 GB; the default is exactly that.
   const CheckpointPlan one = PlanCheckpoint(Llama70B(2));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <string_view>
 
 #include "models/parameters.h"
@@ -184,6 +185,11 @@ TEST(ExpertSteps, ASaveHasEveryExpertOnce) {
   // Ranks 0 to 7 write the weights of an expert a layer each, 8 to 15 only their share of the state.
   const std::int64_t experts = std::int64_t{32} * 3 * 4096 * 14336;
   EXPECT_EQ((plan.rank_bytes[1] - plan.rank_bytes[9]).count(), 2 * experts);
+  // Back comes each part to its owner, once.
+  EXPECT_EQ(std::accumulate(plan.restart_read.begin(), plan.restart_read.end(), sim::Bytes()), plan.total);
+  Sets consolidated = job;
+  consolidated.emplace_back("checkpoint.format", "CONSOLIDATED");
+  EXPECT_FALSE(Load(consolidated).scenario);
 }
 
 TEST(ExpertSteps, SharedExpertsBesideTheDispatchHideItInPart) {

@@ -9,29 +9,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/tools/run_words.h"
+
 namespace tools {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-struct Result {
-  int status;
-  std::string out, err;
-};
-
-Result RunWords(const std::vector<std::string>& words) {
-  std::ostringstream out, err;
-  const int status = Run(words, out, err);
-  return {status, out.str(), err.str()};
-}
-
-std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 // A command with a flag of each kind, which prints what it got.
 Command Echo() {

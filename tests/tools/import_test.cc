@@ -7,23 +7,12 @@
 #include <fstream>
 #include <sstream>
 
-#include "tools/command_line.h"
+#include "tests/tools/run_words.h"
 
 namespace tools {
 namespace {
 
 using testing::HasSubstr;
-
-struct Result {
-  int status;
-  std::string out, err;
-};
-
-Result RunWords(const std::vector<std::string>& words) {
-  std::ostringstream out, err;
-  const int status = Run(words, out, err);
-  return {status, out.str(), err.str()};
-}
 
 std::string Config(const std::string& name) {
   return std::string(ORRERY_SOURCE_DIR) + "/tests/models/hf/" + name + ".json";

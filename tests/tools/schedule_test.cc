@@ -9,30 +9,16 @@
 #include <sstream>
 
 #include "sim/schedule/pipeline_schedule.h"
-#include "tools/command_line.h"
+#include "tests/tools/run_words.h"
 
 namespace tools {
 namespace {
 
 using testing::HasSubstr;
 
-struct Result {
-  int status;
-  std::string out, err;
-};
-
 Result Schedule(std::vector<std::string> words) {
   words.insert(words.begin(), "schedule");
-  std::ostringstream out, err;
-  const int status = Run(words, out, err);
-  return {status, out.str(), err.str()};
-}
-
-std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
+  return RunWords(words);
 }
 
 // A path in a folder of its own, which goes with it.
