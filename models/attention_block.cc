@@ -1,4 +1,5 @@
 #include "models/attention_core.h"
+#include "models/context_core.h"
 #include "models/kernels.h"
 #include "models/transformer.h"
 
@@ -36,7 +37,7 @@ void AddMain(const Core& core, Block* block) {
   }
   if (core.model.qk_norm) AddHeadNorms(core, false, main);
   if (core.model.rotary) AddRotary(core, "rotary", core.query_bytes + core.key_bytes, main);
-  AddCoreForward(core, main);
+  main = AddCoreForwardTo(core, block);
   main->push_back(
       Gemm("attention_output", {sizes.tokens, core.model.hidden, sizes.query, 1}, core.execution.format));
 }
@@ -48,7 +49,7 @@ void AddBackwardMain(const Core& core, Block* block) {
   main->push_back(
       Gemm("attention_output_dgrad", {sizes.tokens, sizes.query, hidden, 1}, core.execution.format));
   AddWeightGradient("attention_output_wgrad", hidden, sizes.query, sizes.tokens, core.execution, main);
-  AddCoreBackward(core, main);
+  main = AddCoreBackwardTo(core, block);
   if (core.model.rotary) AddRotary(core, "rotary_backward", core.query_bytes + core.key_bytes, main);
   if (core.model.qk_norm) AddHeadNorms(core, true, main);
   if (core.model.relative_positions) {
@@ -93,7 +94,7 @@ Block GroupedAttentionBlock(const Core& core) {
     AddBackwardHead(model, execution, bias, &block);
   }
   AddNormAgain(model, execution, &block);
-  if (execution.selective.attention_core) AddCoreForward(core, &block.selective_recompute);
+  AddCoreAgain(core, &block);
   AddBackwardMain(core, &block);
   AddBackwardTail(model, execution, &block);
   AddCommunication(model, execution, Half::kAttention, &block);

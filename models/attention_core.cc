@@ -1,5 +1,6 @@
 #include "models/attention_core.h"
 
+#include "models/context_core.h"
 #include "models/parameters.h"
 
 namespace models {
@@ -73,8 +74,8 @@ Core::Core(const Model& m, const Execution& e, std::int64_t layer)
   heads = QueryHeadsOfRank(m, e.tensor);
   kv_heads = KvHeadsOfRank(m, e.tensor);
   batch = e.micro_batch * heads;
-  length = e.sequence_length;
-  reach = ReachOf(m, layer, length);
+  length = e.local_length();
+  reach = ReachOf(m, layer, e.sequence_length);
   scores = batch * length * length;
   const std::int64_t tokens = sizes.tokens * sizes.element;
   query_bytes = tokens * heads * m.head_dim;
@@ -119,8 +120,9 @@ void AddCoreBackward(const Core& core, std::vector<Kernel>* kernels) {
 
 void AddCoreActivations(const Core& core, std::vector<Activation>* kept) {
   const bool again = core.execution.selective.attention_core;
-  const Bytes key(core.expands() ? core.query_bytes : core.key_bytes);
-  const Bytes value(core.expands() ? core.output_bytes : core.value_bytes);
+  const std::int64_t copies = KeyCopies(core);
+  const Bytes key(core.expands() ? core.query_bytes : copies * core.key_bytes);
+  const Bytes value(core.expands() ? core.output_bytes : copies * core.value_bytes);
   kept->push_back({"query", Bytes(core.query_bytes)});
   kept->push_back({"key", key});
   kept->push_back({"value", value});

@@ -63,12 +63,31 @@ struct ExpertSpread {
   std::int64_t group = 0;  // the expert group whose rank it is; matters where loads differ
 };
 
+// How ranks that share a sequence (context parallelism) get each other's keys and values.
+enum class ContextKind : std::uint8_t {
+  kRing,       // passed on from rank to rank beside the attention of the block in hand
+  kAllGather,  // all of them before the attention
+};
+
+// A sequence cut over ranks. Of them, each `ulysses` neighbours exchange tokens for
+// heads around the attention, so that together they are one rank of a ring (or of a
+// gather) of ranks / ulysses, with more tokens and fewer heads; 1 = no exchange.
+struct ContextSpread {
+  std::int64_t ranks = 1;
+  std::int64_t ulysses = 1;  // divides ranks
+  ContextKind kind = ContextKind::kRing;
+  // Rank i of the ring has parts i and 2n-1-i of 2n, so that causal work is equal; else part i of n.
+  bool zigzag = true;
+
+  std::int64_t ring() const { return ranks / ulysses; }
+};
+
 // How one rank executes the model.
 struct Execution {
   std::int64_t tensor = 1;           // ranks that share each layer
   bool sequence_parallel = false;    // norms and residuals cut along the sequence
   std::int64_t micro_batch = 1;      // sequences
-  std::int64_t sequence_length = 1;  // tokens
+  std::int64_t sequence_length = 1;  // tokens, over all ranks of `context`
   sim::NumberFormat format = sim::NumberFormat::kBf16;
   sim::AttentionKind attention = sim::AttentionKind::kFlash2;
   std::int64_t vocabulary_divisor = 1;  // the vocabulary is padded to a multiple of divisor * tensor
@@ -78,7 +97,10 @@ struct Execution {
   bool gradient_fp32 = true;  // weight gradients accumulate in FP32
   SelectiveModules selective;
   ExpertSpread experts;
+  ContextSpread context;
 
+  // Tokens of each sequence that this rank has. REQUIRES: context.ranks divides sequence_length
+  std::int64_t local_length() const { return sequence_length / context.ranks; }
   std::int64_t expert_tensor() const { return experts.expert_tensor > 0 ? experts.expert_tensor : tensor; }
   // Whether tokens leave the tensor group to visit experts.
   bool spreads_experts() const { return experts.expert > 1 || expert_tensor() != tensor; }
@@ -112,6 +134,35 @@ struct SpreadExperts {
   std::int64_t rows = 0;  // that this rank's experts work on
 };
 
+// The attention core of a rank whose sequence is cut over ranks; attention's `main`
+// then ends in front of it, and `backward_main` as well:
+//
+//   forward    main  prepare  [heads]  arrive  pieces  leave  [heads]  finish  after
+//   backward   backward_main  prepare_back  [heads]  arrive_back  pieces  leave_back  [heads]  backward_after
+//
+// where [heads] is the Ulysses exchange. Source of rounds, copies and merges: Transformer
+// Engine 2.x, context_parallel.py; its forward passes blocks on to the next rank, its
+// backward, which begins with the block that came last, passes them and their gradients back.
+// Selective recomputation of the core runs prepare to finish again, communication included.
+struct ContextCore {
+  // Work on one block of keys. Where blocks are passed on: pieces[0] is the rank's own
+  // block, [1] one of a rank before it in the ring, [2] one of a rank behind it. Where
+  // they are gathered: pieces[i] is all that rank i of the ring does. Else there is one.
+  struct Piece {
+    std::vector<sim::Kernel> forward, backward;
+    std::vector<sim::Kernel> backward_merge;  // once this block's gradients have come from other ranks
+  };
+  std::vector<Piece> pieces;  // empty: the sequence is whole
+  std::vector<sim::Kernel> prepare, arrive, leave, finish, after;
+  std::vector<sim::Kernel> prepare_back, arrive_back, leave_back, backward_after;
+  bool gathers = false;
+  // Ring: keys and values of one block. Their gradients are as many bytes.
+  sim::Bytes passed;
+  sim::Bytes keys, values;  // gather: of all ranks
+  // Ulysses: what one rank sends of each to all members, its own part included.
+  sim::Bytes query_heads, key_heads, value_heads, output_heads;
+};
+
 struct Block {
   const char* name = "";  // "attention", "mlp", "experts", "embedding", "head"
 
@@ -133,6 +184,8 @@ struct Block {
   // main: the loss's per-token figures over a vocabulary that is cut. Zero otherwise.
   std::int64_t small_reduces = 0;
   sim::Bytes small_reduce;
+
+  ContextCore context;  // attention only
 
   bool spread = false;  // `experts` is used
   SpreadExperts experts;

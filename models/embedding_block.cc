@@ -20,7 +20,7 @@ void AddForward(const Model& model, const Execution& execution, Block* block) {
   }
   std::vector<Kernel>* after = &block->after_reduce;
   if (model.learned_positions > 0) {
-    const std::int64_t rows = execution.sequence_length * model.hidden * sizes.element;
+    const std::int64_t rows = execution.local_length() * model.hidden * sizes.element;
     after->push_back(Moves("positions", 2 * cut + rows));
   }
   if (model.embedding_norm) AddNorm("embedding_norm", model.norm, sizes.cut, model.hidden, execution, after);
@@ -37,7 +37,7 @@ void AddBackward(const Model& model, const Execution& execution, Block* block) {
   }
   const std::int64_t sum = execution.gradient_fp32 ? 4 : sizes.element;
   if (model.learned_positions > 0) {
-    const std::int64_t rows = execution.sequence_length * model.hidden;
+    const std::int64_t rows = execution.local_length() * model.hidden;
     head->push_back(Moves("positions_backward", cut + 2 * sum * rows, MemoryClass::kGather));
   }
   // The look-up's gradient is a dense table: cleared, scattered into, then added

@@ -19,9 +19,10 @@ std::int64_t ElementWidth(sim::NumberFormat format) {
 Sizes::Sizes(const Model& model, const Execution& execution) {
   const std::int64_t tensor = execution.tensor;
   CHECK(CanShare(model, tensor));
-  CHECK(!execution.sequence_parallel || execution.sequence_length % tensor == 0);
+  CHECK(!execution.sequence_parallel || execution.local_length() % tensor == 0);
+  CHECK(execution.sequence_length % execution.context.ranks == 0);
   element = ElementWidth(execution.format);
-  tokens = execution.micro_batch * execution.sequence_length;
+  tokens = execution.micro_batch * execution.local_length();
   cut = execution.sequence_parallel ? tokens / tensor : tokens;
   whole_h = tokens * model.hidden;
   cut_h = cut * model.hidden;
@@ -219,7 +220,7 @@ sim::Wide LargestKernelFlops(const Model& model, const Execution& execution) {
   const std::int64_t matrices = model.gated ? 2 : 1;
   const Experts& experts = model.experts;
   const std::int64_t rows = PadVocabulary(model.vocabulary, execution.vocabulary_divisor, tensor) / tensor;
-  const sim::Wide tokens = static_cast<sim::Wide>(execution.micro_batch) * execution.sequence_length;
+  const sim::Wide tokens = static_cast<sim::Wide>(execution.micro_batch) * execution.local_length();
   // Channels that one GEMM makes of hidden ones, or of narrow vectors.
   const sim::Wide widest =
       std::max({static_cast<sim::Wide>(query + 2 * kv), static_cast<sim::Wide>(matrices * model.ffn / tensor),
@@ -235,7 +236,9 @@ sim::Wide LargestKernelFlops(const Model& model, const Execution& execution) {
                        2 * tokens * (latent.kv_rank + latent.rope_dim) * model.hidden});
   }
   const std::int64_t core = heads * std::max(model.head_dim, model.value_dim());
-  return std::max(linear, 5 * tokens * execution.sequence_length * core);
+  // A causal piece that ends the sequence sees nearly all keys; whole sequences see half of them.
+  const std::int64_t seen = execution.context.ranks > 1 ? 2 : 1;
+  return std::max(linear, 5 * seen * tokens * execution.sequence_length * core);
 }
 
 sim::Wide WidestTensor(const Model& model, const Execution& execution) {

@@ -1,4 +1,5 @@
 #include "models/attention_core.h"
+#include "models/context_core.h"
 #include "models/kernels.h"
 #include "models/transformer.h"
 
@@ -54,7 +55,7 @@ void AddMain(const Projections& p, Block* block) {
   main->push_back(Gemm("kv_up", {p.tokens, p.kv_up, p.latent.kv_rank, 1}, format));
   AddRotary(core, "rotary", p.rotary_bytes, main);
   main->push_back(Moves("assemble_keys", p.assemble_bytes));
-  AddCoreForward(core, main);
+  main = AddCoreForwardTo(core, block);
   main->push_back(Gemm("attention_output", {p.tokens, core.model.hidden, core.sizes.output, 1}, format));
 }
 
@@ -65,7 +66,7 @@ void AddBackwardMain(const Projections& p, Block* block) {
   std::vector<Kernel>* main = &block->backward_main;
   main->push_back(Gemm("attention_output_dgrad", {p.tokens, output, hidden, 1}, execution.format));
   AddWeightGradient("attention_output_wgrad", hidden, output, p.tokens, execution, main);
-  AddCoreBackward(core, main);
+  main = AddCoreBackwardTo(core, block);
   main->push_back(Moves("assemble_keys_backward", p.assemble_bytes));
   AddRotary(core, "rotary_backward", p.rotary_bytes, main);
   main->push_back(Gemm("query_up_dgrad", {p.tokens, p.from, query, 1}, execution.format));
@@ -136,7 +137,7 @@ Block LatentAttentionBlock(const Core& core) {
   AddAfterReduce(model, execution, model.biases.attention_output, &block);
   AddBackwardHead(model, execution, model.biases.attention_output, &block);
   AddNormAgain(model, execution, &block);
-  if (execution.selective.attention_core) AddCoreForward(core, &block.selective_recompute);
+  AddCoreAgain(core, &block);
   AddBackwardMain(projections, &block);
   AddDownBackward(projections, &block);
   AddBackwardTail(model, execution, &block);

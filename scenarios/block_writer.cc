@@ -11,7 +11,8 @@ BlockWriter::BlockWriter(const Job& job, const StagePlan& plan, RankTape* tape)
     : job_(job),
       plan_(plan),
       tape_(tape),
-      tensor_(Join(job, job.scenario.layout.Group(tape->rank(), Dimension::kTensor), tape->rank())) {
+      tensor_(Join(job, job.scenario.layout.Group(tape->rank(), Dimension::kTensor), tape->rank())),
+      context_(job, tape) {
   const Layout& layout = job.scenario.layout;
   if (layout.spreads_experts() && job.scenario.model.experts.routed > 0) {
     expert_group_ = layout.ExpertOf(tape->rank());
@@ -48,6 +49,9 @@ void BlockWriter::Forward(const BlockPlan& block, const sim::Label& label, TaskC
                           LabelOf(job_.names.gather, label.micro_batch, label.layer)));
   }
   work = work + block.main;
+  if (!block.context.pieces.empty()) {
+    work = context_.Forward(block.context, work, task_class, label) + block.context.after;
+  }
   if (job_.scenario.layout.tensor > 1) {
     for (std::int64_t i = 0; i < block.small_reduces; ++i) {
       tape_->Work(work, task_class, label);
@@ -81,13 +85,8 @@ void BlockWriter::Backward(const BlockPlan& block, const sim::Label& label) {
   if (communicates && sequence) {
     input_gathered = Tensor(CollectiveKind::kAllGather, block.gather_again, named(job_.names.gather));
   }
-  if (job_.scenario.training.recompute == Recompute::kSelective &&
-      block.selective_recompute.alone > sim::Duration()) {
-    tape_->Work(work, TaskClass::kBackward, label);
-    work = {};
-    tape_->Work(block.selective_recompute, TaskClass::kRecompute, label);
-  }
-  work = work + block.backward_main;
+  work = RecomputeSelected(block, work, label) + block.backward_main;
+  if (!block.context.pieces.empty()) work = context_.Backward(block.context, work, label);
   if (communicates && block.reduce_backward > sim::Bytes()) {
     tape_->Work(work, TaskClass::kBackward, label);
     work = {};
@@ -101,6 +100,19 @@ void BlockWriter::Backward(const BlockPlan& block, const sim::Label& label) {
     work = work + block.backward_weight;
   }
   tape_->Work(work + block.backward_tail, TaskClass::kBackward, label);
+}
+
+sim::WorkTimes BlockWriter::RecomputeSelected(const BlockPlan& block, sim::WorkTimes before,
+                                              const sim::Label& label) {
+  const Training& training = job_.scenario.training;
+  if (training.recompute != Recompute::kSelective) return before;
+  sim::WorkTimes again = block.selective_recompute;
+  const bool core = training.selective.attention_core && !block.context.pieces.empty();
+  if (!core && again.alone == sim::Duration()) return before;
+  tape_->Work(before, TaskClass::kBackward, label);
+  if (core) again = context_.Forward(block.context, again, TaskClass::kRecompute, label);
+  tape_->Work(again, TaskClass::kRecompute, label);
+  return {};
 }
 
 const ExpertPlan& BlockWriter::ExpertsOf(const BlockPlan& block) const {

@@ -1,5 +1,5 @@
 // BlockWriter: writes the forward and the backward of a rank's blocks, with the
-// collectives of its tensor group and its expert groups between their phases.
+// collectives of its tensor, context and expert groups between their phases.
 
 #ifndef SCENARIOS_BLOCK_WRITER_H_
 #define SCENARIOS_BLOCK_WRITER_H_
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "scenarios/context_writer.h"
 #include "scenarios/job.h"
 
 namespace scenarios {
@@ -36,12 +37,16 @@ class BlockWriter {
   sim::TaskId Move(const std::vector<models::ExpertMove>& moves, const sim::Label& label);
   // The way home, and the gather behind it.
   sim::TaskId MoveHome(const ExpertPlan& experts, const sim::Label& label);
+  // What selective recomputation runs again of a block; `before` is not written yet, and what is returned
+  // neither.
+  sim::WorkTimes RecomputeSelected(const BlockPlan& block, sim::WorkTimes before, const sim::Label& label);
   const ExpertPlan& ExpertsOf(const BlockPlan& block) const;
 
   const Job& job_;
   const StagePlan& plan_;
   RankTape* tape_;
   Membership tensor_;
+  ContextWriter context_;
   Membership expert_[3];  // by models::ExpertMove::Group
   std::int64_t expert_group_ = 0;
   std::vector<std::uint16_t> names_;  // by plan_.blocks

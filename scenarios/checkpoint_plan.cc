@@ -141,9 +141,7 @@ CheckpointPlan PlanCheckpoint(const Scenario& scenario) {
     const std::int64_t stage = layout.Coordinate(rank, Dimension::kPipeline);
     const auto [common, spread] = stages[static_cast<std::size_t>(stage)];
     const std::int64_t numbers = Part(common, layout.tensor, layout.Coordinate(rank, Dimension::kTensor));
-    const std::int64_t index = layout.Coordinate(rank, Dimension::kData) * layout.context +
-                               layout.Coordinate(rank, Dimension::kContext);
-    const std::int64_t copies = layout.data * layout.context;
+    const std::int64_t index = layout.CopyOf(rank), copies = layout.copies();
     const std::int64_t whole =
         BytesOfRank(save, widths, numbers, copies, index) + ExpertBytesOfRank(scenario, widths, spread, rank);
     const bool delta = save.format == SaveFormat::kDelta;
@@ -151,7 +149,7 @@ CheckpointPlan PlanCheckpoint(const Scenario& scenario) {
     const std::int64_t read = ReadByRank(SharingOf(scenario), widths, numbers, index) +
                               ExpertReadByRank(scenario, widths, spread, rank);
     plan.restart_read.push_back(DeltaOf(save, read) + sim::Bytes(delta ? read : 0));
-    const bool gathers = save.format == SaveFormat::kConsolidated && layout.data > 1;
+    const bool gathers = save.format == SaveFormat::kConsolidated && copies > 1;
     plan.gathered.emplace_back(gathers ? numbers * widths.owned : 0);
     plan.total += plan.rank_bytes.back();
     plan.largest_rank = std::max(plan.largest_rank, plan.rank_bytes.back());

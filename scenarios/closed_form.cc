@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/flops.h"
+#include "models/transformer.h"
 #include "scenarios/sharding.h"
 #include "sim/schedule/bubble.h"
 
@@ -45,6 +46,44 @@ double TensorBytes(const Scenario& scenario, const StagePlan& plan) {
   }
   sent *= static_cast<double>(scenario.batch.micro_batches);
   return sent + 2 * RingPart(Count(plan.sequence_gradient), scenario.layout.tensor);
+}
+
+// Bytes that one rank sends for the attention core of one block, each way. `core` is a
+// ContextPlan or a models::ContextCore.
+//
+//   Ulysses   (u-1)/u of queries, keys, values and outputs; the same of their gradients
+//   ring      n-1 times one block of keys and values; in the backward their gradients too
+//   gather    (n-1)/n of all keys and values; in the backward their gradients too
+//
+// Sources: Liu et al. 2023, section 3; Llama team 2024, section 3.3.2; Jacobs et al. 2023, section 3.2.
+struct BothWays {
+  double forward = 0, backward = 0;
+};
+template <class Core>
+BothWays ContextBytes(const Core& core, const Layout& layout) {
+  if (core.pieces.empty()) return {};
+  const std::int64_t ring = layout.context / layout.ulysses;
+  const double heads = RingPart(Count(core.query_heads + core.key_heads + core.value_heads + core.output_heads),
+                                layout.ulysses);
+  const double keys = core.gathers ? RingPart(Count(core.keys + core.values), ring)
+                                   : Count(core.passed) * static_cast<double>(ring - 1);
+  return {heads + keys, heads + 2 * keys};
+}
+
+double ContextBytes(const Scenario& scenario, const StagePlan& plan) {
+  const Training& training = scenario.training;
+  const bool core_again = training.recompute == Recompute::kSelective && training.selective.attention_core;
+  double sent = 0;
+  for (const std::vector<Unit>& units : plan.chunks) {
+    for (const Unit& unit : units) {
+      const double forwards = core_again || unit.recompute == Recompute::kFull ? 2 : 1;
+      for (const std::uint32_t block : unit.blocks) {
+        const BothWays bytes = ContextBytes(plan.blocks[block].context, scenario.layout);
+        sent += forwards * bytes.forward + bytes.backward;
+      }
+    }
+  }
+  return sent * static_cast<double>(scenario.batch.micro_batches);
 }
 
 // Scattered among those who share a copy, then reduced over the copies; experts
@@ -112,6 +151,27 @@ double PipelineBytes(const Scenario& scenario, const StagePlan& plan, std::int64
 
 }  // namespace
 
+double ContextBytesOfLayer(const Scenario& scenario) {
+  const models::Block block = models::AttentionBlock(scenario.model, ExecutionOf(scenario), 0);
+  const BothWays bytes = ContextBytes(block.context, scenario.layout);
+  return bytes.forward + bytes.backward;
+}
+
+double TensorBytesOfLayer(const Scenario& scenario) {
+  const models::Execution execution = ExecutionOf(scenario);
+  double sent = 0;
+  for (const models::Block& block : {models::AttentionBlock(scenario.model, execution, 0),
+                                     models::MlpBlock(scenario.model, execution, 0)}) {
+    sent += TensorBytes({.gather_forward = block.gather_forward,
+                         .reduce_forward = block.reduce_forward,
+                         .gather_backward = block.gather_backward,
+                         .reduce_backward = block.reduce_backward,
+                         .gather_again = block.gather_again},
+                        scenario.layout, 1);
+  }
+  return sent;
+}
+
 ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& stages,
                         sim::Duration step_time) {
   const Training& training = scenario.training;
@@ -127,6 +187,7 @@ ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& 
     const StagePlan& plan = stages[stage];
     form.gradient_bytes_per_rank = std::max(form.gradient_bytes_per_rank, GradientBytes(scenario, plan));
     form.parameter_bytes_per_rank = std::max(form.parameter_bytes_per_rank, ParameterBytes(scenario, plan));
+    form.context_bytes_per_rank = std::max(form.context_bytes_per_rank, ContextBytes(scenario, plan));
     form.expert_bytes_per_rank = std::max(form.expert_bytes_per_rank, ExpertBytes(scenario, plan));
     form.embedding_bytes_per_rank = std::max(form.embedding_bytes_per_rank, Count(plan.tied_gradient));
     form.tensor_bytes_per_rank = std::max(form.tensor_bytes_per_rank, TensorBytes(scenario, plan));

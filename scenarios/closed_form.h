@@ -21,6 +21,11 @@ namespace scenarios {
 ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& stages,
                         sim::Duration step_time = {});
 
+// Of them, what one device sends in a context or a tensor group for one layer (the
+// first) and one micro-batch, forward and backward.
+double ContextBytesOfLayer(const Scenario& scenario);
+double TensorBytesOfLayer(const Scenario& scenario);
+
 }  // namespace scenarios
 
 #endif  // SCENARIOS_CLOSED_FORM_H_

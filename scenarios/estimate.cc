@@ -41,7 +41,10 @@ class Counter {
       : scenario_(scenario), plan_(plan), chunks_(scenario.fidelity == Fidelity::kChunk) {
     const sim::Rank rank(std::uint32_t{0});
     tensor_ = SizeOf(scenario, scenario.layout.Group(rank, Dimension::kTensor));
-    data_ = SizeOf(scenario, scenario.layout.Group(rank, Dimension::kData));
+    data_ = SizeOf(scenario, scenario.layout.Copies(rank));
+    ring_ = scenario.layout.context / scenario.layout.ulysses;
+    ulysses_ = scenario.layout.ulysses;
+    ring_size_ = SizeOf(scenario, scenario.layout.RingGroup(rank));
     if (plan.spread > 0) {
       expert_data_ = SizeOf(scenario, scenario.layout.Group(rank, ExpertDimension::kExpertData));
       experts_[0] = SizeOf(scenario, scenario.layout.Group(rank, ExpertDimension::kExpert));
@@ -107,15 +110,53 @@ class Counter {
     if (move.group != models::ExpertMove::Group::kExpert || move.kind == sim::CollectiveKind::kAllGather ||
         move.kind == sim::CollectiveKind::kReduceScatter) {
       Ring(move.size, group, group.members - 1);
-    } else if (chunks_ && group.members > 1) {
-      const double part = static_cast<double>(move.size.count()) / group.members;
-      transfers_ += (group.members - 1) * std::ceil(part / static_cast<double>(kNcclChunk.count()));
-      tasks_ += 2;
+    } else {
+      AllToAll(move.size, static_cast<std::int64_t>(group.members));
     }
+  }
+
+  // Of an attention core whose sequence is cut: pieces of work, and what moves between them.
+  void Context(const ContextPlan& context, bool forward) {
+    if (context.pieces.empty()) return;
+    const auto ring = static_cast<double>(ring_);
+    const bool exchanges = context.query_heads > sim::Bytes();
+    tasks_ += 1 + (exchanges ? 6 : 0);  // what goes before; four exchanges, and work behind both ends
+    if (exchanges) {
+      for (const sim::Bytes size :
+           {context.query_heads, context.key_heads, context.value_heads, context.output_heads}) {
+        AllToAll(size, ulysses_);
+      }
+    }
+    if (context.gathers) {
+      tasks_ += forward ? 3 : 5;
+      for (const sim::Bytes size : {context.keys, context.values}) {
+        Ring(size, ring_size_, (forward ? 1 : 2) * (ring - 1));
+      }
+      return;
+    }
+    if (ring == 1) {
+      tasks_ += 1;
+      return;
+    }
+    tasks_ += forward ? 2 * ring - 1 : 3 * ring - 1;  // pieces, shifts, merges
+    if (!chunks_) return;
+    const double shifts = forward ? ring - 1 : 2 * (ring - 1);  // of one block of keys and values
+    transfers_ += shifts * std::ceil(static_cast<double>(context.passed.count()) /
+                                     static_cast<double>(kNcclChunk.count()));
+    tasks_ += 2 * (forward ? ring - 1 : ring);
+  }
+
+  void AllToAll(sim::Bytes size, std::int64_t members) {
+    if (!chunks_ || members < 2) return;
+    const auto others = static_cast<double>(members - 1);
+    const double part = static_cast<double>(size.count()) / static_cast<double>(members);
+    transfers_ += others * std::ceil(part / static_cast<double>(kNcclChunk.count()));
+    tasks_ += 2;
   }
 
   void Forward(const BlockPlan& block) {
     if (!block.experts.empty()) return Spread(block, true);
+    Context(block.context, true);
     const bool sequence = scenario_.layout.sequence;
     tasks_ += 1;
     if (scenario_.layout.tensor == 1) return;
@@ -131,6 +172,8 @@ class Counter {
     if (!block.experts.empty()) return Spread(block, false);
     const bool sequence = scenario_.layout.sequence;
     const bool selective = scenario_.training.recompute == Recompute::kSelective;
+    if (selective && scenario_.training.selective.attention_core) Context(block.context, true);
+    Context(block.context, false);
     tasks_ += selective && block.selective_recompute.alone > sim::Duration() ? 3 : 1;
     if (scenario_.layout.tensor == 1) return;
     tasks_ += block.reduce_backward > sim::Bytes() ? 3 : 0;
@@ -164,7 +207,8 @@ class Counter {
   const Scenario& scenario_;
   const StagePlan& plan_;
   const bool chunks_;
-  GroupSize tensor_, data_, expert_data_;
+  GroupSize tensor_, data_, expert_data_, ring_size_;
+  std::int64_t ring_ = 1, ulysses_ = 1;
   GroupSize experts_[3];  // by models::ExpertMove::Group
   double tasks_ = 0, transfers_ = 0;
 };
@@ -184,7 +228,10 @@ bool HasEndlessWork(const StagePlan& plan) {
          std::any_of(plan.blocks.begin(), plan.blocks.end(), [&](const BlockPlan& b) {
            return endless(b.before_gather) || endless(b.main) || endless(b.after_reduce) ||
                   endless(b.backward_head) || endless(b.backward_main) || endless(b.backward_weight) ||
-                  endless(b.backward_tail) || endless(b.selective_recompute) ||
+                  endless(b.backward_tail) || endless(b.selective_recompute) || endless(b.context.after) ||
+                  endless(b.context.backward_after) ||
+                  std::any_of(b.context.pieces.begin(), b.context.pieces.end(),
+                              [&](const ContextPlan::Piece& p) { return endless(p.forward) || endless(p.backward); }) ||
                   std::any_of(b.experts.begin(), b.experts.end(),
                               [&](const ExpertPlan& e) { return endless(e.forward) || endless(e.backward); });
          });

@@ -13,14 +13,15 @@ std::int64_t DomainsOf(const Scenario& scenario, const std::vector<sim::Rank>& r
   return std::unique(domains.begin(), domains.end()) - domains.begin();
 }
 
-template <class AnyDimension>
-void Add(const Scenario& scenario, const char* name, AnyDimension dimension, std::vector<GroupKind>* kinds) {
+// `group_of` gives the group of a rank.
+template <class GroupOf>
+void AddGroups(const Scenario& scenario, const char* name, GroupOf group_of, std::vector<GroupKind>* kinds) {
   const Layout& layout = scenario.layout;
-  GroupKind kind{.name = name, .groups = 0, .example = layout.Group(sim::Rank(0), dimension)};
+  GroupKind kind{.name = name, .groups = 0, .example = group_of(sim::Rank(0))};
   if (kind.example.size() < 2) return;
   for (std::int64_t r = 0; r < layout.ranks(); ++r) {
     const sim::Rank rank(static_cast<std::uint32_t>(r));
-    const std::vector<sim::Rank> group = layout.Group(rank, dimension);
+    const std::vector<sim::Rank> group = group_of(rank);
     if (group.front() != rank) continue;
     ++kind.groups;
     kind.most_domains = std::max(kind.most_domains, DomainsOf(scenario, group));
@@ -28,13 +29,31 @@ void Add(const Scenario& scenario, const char* name, AnyDimension dimension, std
   kinds->push_back(std::move(kind));
 }
 
+template <class AnyDimension>
+void Add(const Scenario& scenario, const char* name, AnyDimension dimension, std::vector<GroupKind>* kinds) {
+  const auto group_of = [&](sim::Rank rank) { return scenario.layout.Group(rank, dimension); };
+  AddGroups(scenario, name, group_of, kinds);
+}
+
+void AddContext(const Scenario& scenario, std::vector<GroupKind>* kinds) {
+  const Layout& layout = scenario.layout;
+  Add(scenario, "context", Dimension::kContext, kinds);
+  if (layout.ulysses == 1 || layout.ulysses == layout.context) return;
+  AddGroups(scenario, "context heads", [&](sim::Rank r) { return layout.UlyssesGroup(r); }, kinds);
+  AddGroups(scenario, "context ring", [&](sim::Rank r) { return layout.RingGroup(r); }, kinds);
+}
+
 }  // namespace
 
 std::vector<GroupKind> GroupsOf(const Scenario& scenario) {
   std::vector<GroupKind> kinds;
   Add(scenario, "tensor", Dimension::kTensor, &kinds);
-  Add(scenario, "context", Dimension::kContext, &kinds);
+  AddContext(scenario, &kinds);
   Add(scenario, "data", Dimension::kData, &kinds);
+  if (scenario.layout.context > 1) {
+    const auto copies = [&](sim::Rank r) { return scenario.layout.Copies(r); };
+    AddGroups(scenario, "data x context", copies, &kinds);
+  }
   Add(scenario, "pipeline", Dimension::kPipeline, &kinds);
   if (scenario.model.experts.routed == 0 || !scenario.layout.spreads_experts()) return kinds;
   Add(scenario, "expert tensor", ExpertDimension::kExpertTensor, &kinds);

@@ -18,7 +18,8 @@ struct GroupKind {
   std::int64_t most_domains = 0;   // NVLink domains that one group lies on, at most
 };
 
-// Those of two ranks and more: tensor, context, data, pipeline; and where the model's
+// Those of two ranks and more: tensor, context (of a hybrid also those that exchange heads,
+// and the rings), data, data x context (over which gradients are reduced), pipeline; and where the model's
 // experts are spread, expert tensor, expert and expert data.
 std::vector<GroupKind> GroupsOf(const Scenario& scenario);
 

@@ -54,6 +54,45 @@ std::vector<sim::Rank> Layout::Group(sim::Rank rank, Dimension d) const {
   return group;
 }
 
+std::vector<sim::Rank> Layout::Copies(sim::Rank rank) const {
+  const std::int64_t by_data = Stride(*this, Dimension::kData), by_context = Stride(*this, Dimension::kContext);
+  const std::int64_t first = rank.value() - Coordinate(rank, Dimension::kData) * by_data -
+                             Coordinate(rank, Dimension::kContext) * by_context;
+  const bool context_first = by_context < by_data;
+  const std::int64_t inner = context_first ? context : data;
+  const std::int64_t inner_stride = context_first ? by_context : by_data;
+  const std::int64_t outer_stride = context_first ? by_data : by_context;
+  std::vector<sim::Rank> group;
+  group.reserve(static_cast<std::size_t>(copies()));
+  for (std::int64_t i = 0; i < copies(); ++i) {
+    group.emplace_back(
+        static_cast<std::uint32_t>(first + i / inner * outer_stride + i % inner * inner_stride));
+  }
+  return group;
+}
+
+std::int64_t Layout::CopyOf(sim::Rank rank) const {
+  const std::int64_t of_data = Coordinate(rank, Dimension::kData);
+  const std::int64_t of_context = Coordinate(rank, Dimension::kContext);
+  const bool context_first = Stride(*this, Dimension::kContext) < Stride(*this, Dimension::kData);
+  return context_first ? of_data * context + of_context : of_context * data + of_data;
+}
+
+std::vector<sim::Rank> Layout::UlyssesGroup(sim::Rank rank) const {
+  const std::vector<sim::Rank> group = Group(rank, Dimension::kContext);
+  const auto first = group.begin() + Coordinate(rank, Dimension::kContext) / ulysses * ulysses;
+  return {first, first + ulysses};
+}
+
+std::vector<sim::Rank> Layout::RingGroup(sim::Rank rank) const {
+  const std::vector<sim::Rank> group = Group(rank, Dimension::kContext);
+  std::vector<sim::Rank> ring;
+  for (std::int64_t i = Coordinate(rank, Dimension::kContext) % ulysses; i < context; i += ulysses) {
+    ring.push_back(group[static_cast<std::size_t>(i)]);
+  }
+  return ring;
+}
+
 std::vector<sim::Rank> Layout::Group(sim::Rank rank, ExpertDimension d) const {
   const std::int64_t model = expert_tensor * expert, column = ColumnOf(rank);
   std::int64_t first = column, step = 1, count = 1;

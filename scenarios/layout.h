@@ -6,7 +6,8 @@
 // ("parallel folding"): expert_tensor fastest, then expert, then the rest,
 // expert_data = tensor x context x data / (expert_tensor x expert), in the order of
 // the ranks of the stage.
-// Source: Megatron-LM, core/parallel_state.py, expert_decoder_rank_generator.
+// Source: Megatron-LM, core/parallel_state.py, expert_decoder_rank_generator; its "dp-cp"
+// groups and hierarchical context groups (the inner exchange first) likewise.
 
 #ifndef SCENARIOS_LAYOUT_H_
 #define SCENARIOS_LAYOUT_H_
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/block.h"
 #include "sim/base/index.h"
 
 namespace scenarios {
@@ -28,7 +30,10 @@ enum class ExpertDimension : std::uint8_t { kExpertTensor, kExpert, kExpertData,
 struct Layout {
   std::int64_t tensor = 1;
   bool sequence = false;  // sequence parallelism of norms and residuals inside the tensor group
-  std::int64_t context = 1;
+  std::int64_t context = 1;                                     // ranks that share each sequence
+  models::ContextKind context_kind = models::ContextKind::kRing;  // how they get each other's keys
+  std::int64_t ulysses = 1;  // of them, neighbours that exchange tokens for heads; divides context
+  bool zigzag = true;        // parts from both ends of the sequence; see models::ContextSpread
   std::int64_t data = 1;
   std::int64_t pipeline = 1;
   std::int64_t virtual_stages = 1;  // chunks of a stage
@@ -42,6 +47,17 @@ struct Layout {
   std::int64_t expert_data() const { return tensor * context * data / (expert_tensor * expert); }
   // Whether experts are not cut as the rest of a layer is.
   bool spreads_experts() const { return expert > 1 || expert_tensor != tensor; }
+
+  // How many ranks hold the same parameters (routed experts with a layout of their own
+  // apart): those that differ along data and context. Gradients are reduced over them.
+  std::int64_t copies() const { return data * context; }
+  std::vector<sim::Rank> Copies(sim::Rank rank) const;  // in order of rank
+  std::int64_t CopyOf(sim::Rank rank) const;            // the rank's place among them
+
+  // Of the rank's context group: the neighbours that it exchanges heads with, and those
+  // that hold the same heads of other tokens, in ring order.
+  std::vector<sim::Rank> UlyssesGroup(sim::Rank rank) const;
+  std::vector<sim::Rank> RingGroup(sim::Rank rank) const;
 
   // The rank's position along one dimension. REQUIRES: rank < ranks()
   std::int64_t Coordinate(sim::Rank rank, Dimension d) const;

@@ -138,6 +138,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   CheckModelFits(top, parts.model.has_value(), &scenario);
   ReadPipeline(in, top, parts.model.has_value(), &scenario);
   ReadTraining(in.training(), top, parts.device.has_value(), &scenario);
+  CheckContext(top, parts.model.has_value(), scenario);
   ReadCheckpoint(in, top, &scenario);
   ReadRun(in, top, &scenario);
   if (diagnostics->errors().size() == before) ReadExperts(in, top, &scenario);
@@ -155,7 +156,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   constexpr sim::Wide kMostNumbers = 20'000'000'000'000'000;
   const models::Model& model = scenario.model;
   const sim::Wide numbers = models::WidestTensor(model, ExecutionOf(scenario)) * scenario.batch.micro *
-                            scenario.batch.sequence_length * (model.layers + 1) *
+                            (scenario.batch.sequence_length / scenario.layout.context) * (model.layers + 1) *
                             scenario.pipeline.schedule->in_flight(scenario.pipeline.shape, 0);
   if (numbers > kMostNumbers) {
     top.Of("batch").Error("micro",
@@ -236,6 +237,10 @@ models::Execution ExecutionOf(const Scenario& scenario) {
   execution.sequence_parallel = scenario.layout.sequence;
   execution.micro_batch = scenario.batch.micro;
   execution.sequence_length = scenario.batch.sequence_length;
+  execution.context = {.ranks = scenario.layout.context,
+                       .ulysses = scenario.layout.ulysses,
+                       .kind = scenario.layout.context_kind,
+                       .zigzag = scenario.layout.zigzag};
   execution.format = scenario.training.format;
   execution.attention = scenario.training.attention;
   execution.vocabulary_divisor = scenario.training.vocabulary_divisor;

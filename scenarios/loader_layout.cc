@@ -19,11 +19,6 @@ std::string OfModel(const std::string& what, const Scenario& scenario) {
   return what + " of model \"" + scenario.model.name + '"';
 }
 
-void RefuseContext(const Block& layout, std::int64_t context) {
-  if (context <= 1) return;
-  layout.Error("context", std::to_string(context) + " is not simulated yet: context must be 1");
-}
-
 // Why `tensor` ranks cannot share a layer of the model, if so.
 std::optional<sim::Error> RefuseSharing(const Scenario& scenario, std::int64_t tensor) {
   const models::Model& model = scenario.model;
@@ -61,7 +56,7 @@ void ReadLayout(const config::Scenario& scenario_in, const Block& top, Scenario*
   layout.expert = block.Required("expert", in.has_expert(), in.expert(), 1, kMostRanks);
   layout.expert_tensor =
       block.Required("expert_tensor", in.has_expert_tensor(), in.expert_tensor(), 1, kMostRanks);
-  RefuseContext(block, layout.context);
+  ReadContext(in, block, &layout);
   if (layout.sequence && layout.tensor == 1) {
     block.Error("sequence", "true needs layout.tensor above 1; it cuts what the tensor group holds");
   }

@@ -61,12 +61,18 @@ std::string ReadSource(const orrery::config::Source& in, const Block& block);
 // Figures of the layout, and what follows from them and the batch. `model` and
 // `fabric` may be missing; then what needs them is not checked.
 void ReadLayout(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
+// What layout.context means. REQUIRES: the extents were read
+void ReadContext(const orrery::config::Layout& in, const Block& block, Layout* layout);
 void ReadBatch(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
 // REQUIRES: layout and batch were read
 void CheckModelFits(const Block& top, bool has_model, Scenario* scenario);
+// REQUIRES: the training was read
+void CheckContext(const Block& top, bool has_model, const Scenario& scenario);
 void CheckExpertLayout(const Block& top, Scenario* scenario);
 // REQUIRES: no errors so far
 void ReadExperts(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
+// Legal, but tensor or context groups lie on several NVLink domains; with what that sends.
+void WarnFarGroups(const Block& top, Scenario* scenario);
 // Legal, but with experts farther away than they seem.
 void WarnSpread(const Block& top, Scenario* scenario);
 void CheckDispatch(const Block& top, const Scenario& scenario);

@@ -149,7 +149,7 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
   const double bucket_mb =
       block.Optional("bucket_mb", in.has_bucket_mb(), in.bucket_mb(), kLeastBucket, kMostBucket, 0.0);
   training.bucket = in.has_bucket_mb() ? sim::Bytes(std::llround(bucket_mb * kBytesPerMb))
-                                       : UsualBucket(training, scenario->layout.data);
+                                       : UsualBucket(training, scenario->layout.copies());
   ReadRecompute(in, block, &training);
   training.attention = AttentionOf(in.attention());
   training.dropout = in.dropout();
@@ -194,18 +194,7 @@ void WarnUnwise(const Block& top, Scenario* scenario) {
                               text(layout.tensor / model.kv_heads) + " times",
                           scenario);
   }
-  const std::vector<std::uint32_t>& domain = scenario->fabric.domain;
-  for (std::int64_t rank = 0; layout.tensor > 1 && rank < layout.ranks(); ++rank) {
-    const std::vector<sim::Rank> group =
-        layout.Group(sim::Rank(static_cast<std::uint32_t>(rank)), Dimension::kTensor);
-    if (domain[group.front().pos()] == domain[group.back().pos()]) continue;
-    top.Of("layout").Warn(
-        "tensor", "layout.tensor",
-        "a tensor group of " + text(layout.tensor) +
-            " reaches beyond one NVLink domain; its all-reduce of every layer crosses the network",
-        scenario);
-    break;
-  }
+  WarnFarGroups(top, scenario);
   if (model.experts.routed > 0 && layout.spreads_experts()) WarnSpread(top, scenario);
   if (scenario->training.recompute == Recompute::kSelective && scenario->training.selective.attention_core &&
       scenario->training.attention != sim::AttentionKind::kUnfused) {

@@ -60,7 +60,7 @@ class RankTape {
 
   sim::ProgramBuilder* builder_;
   sim::Rank rank_;
-  std::array<sim::StreamId, 12> streams_;  // by StreamKind
+  std::array<sim::StreamId, 13> streams_;  // by StreamKind
   std::vector<sim::TaskId> waits_, end_waits_;
   sim::TaskId last_;
 };

@@ -180,6 +180,15 @@ bool DependsOn(const Scenario& scenario, const hardware::Figure& figure) {
   return true;
 }
 
+void DescribeContext(const Layout& layout, Report* report) {
+  report->context = layout.context;
+  report->ulysses = layout.ulysses;
+  report->zigzag = layout.zigzag;
+  const bool ring = layout.context_kind == models::ContextKind::kRing;
+  const bool alone = layout.ulysses == layout.context;
+  report->context_kind = layout.context == 1 ? "none" : alone ? "ulysses" : ring ? "ring" : "all-gather";
+}
+
 Report Describe(const Scenario& scenario) {
   Report report;
   report.scenario = scenario.name;
@@ -194,6 +203,7 @@ Report Describe(const Scenario& scenario) {
   report.sequence = scenario.layout.sequence;
   report.pipeline = scenario.layout.pipeline;
   report.data = scenario.layout.data;
+  DescribeContext(scenario.layout, &report);
   report.spreads_experts = scenario.model.experts.routed > 0 && scenario.layout.spreads_experts();
   if (report.spreads_experts) {
     report.expert = scenario.layout.expert;

@@ -57,6 +57,7 @@ struct ClosedForm {
   double gradient_bytes_per_rank = 0;   // sent for data parallelism in a step
   double parameter_bytes_per_rank = 0;  // sent to gather parameters (ZeRO-1 to 3)
   double tensor_bytes_per_rank = 0;     // sent inside the tensor group
+  double context_bytes_per_rank = 0;    // sent inside the context group
   double expert_bytes_per_rank = 0;     // sent to and from experts on other ranks, at even load
   double pipeline_bytes_per_rank = 0;   // sent to the next and previous stage
   double embedding_bytes_per_rank = 0;  // sent between first and last stage for a tied table
@@ -124,6 +125,9 @@ struct Report {
   std::int64_t devices = 0;
   std::int64_t tensor = 1, pipeline = 1, data = 1, virtual_stages = 1;
   bool sequence = false;
+  std::int64_t context = 1, ulysses = 1;  // ulysses: of them, neighbours that exchange heads
+  std::string context_kind;               // "ring", "all-gather", "ulysses"; "none" where context is 1
+  bool zigzag = true;
   bool spreads_experts = false;  // routed experts have a layout of their own:
   std::int64_t expert = 1, expert_tensor = 1, expert_data = 1;
   double expert_imbalance = 1;  // rows at the busiest expert group over the mean

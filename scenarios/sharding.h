@@ -21,7 +21,8 @@
 
 namespace scenarios {
 
-// The data ranks are `replicas` groups of `ranks` neighbours that share one copy
+// Ranks of one context group hold the same as well, so data ranks are those of data x
+// context here. They are `replicas` groups of `ranks` neighbours that share one copy
 // of what is cut; without sharding every rank is a group. Experts with a layout of
 // their own have other data ranks; they are cut by ZERO_1 at most.
 struct Sharing {

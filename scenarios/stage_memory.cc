@@ -59,6 +59,17 @@ sim::Bytes GatheredAtOnce(const Scenario& scenario, const StagePlan& plan) {
   return most;
 }
 
+// Keys and values of other ranks of the context group, and their gradients, in the
+// backward: of a ring two blocks of each, the one in hand and the one that comes.
+sim::Bytes ContextAtOnce(const StagePlan& plan) {
+  sim::Bytes most;
+  for (const BlockPlan& block : plan.blocks) {
+    const ContextPlan& context = block.context;
+    most = std::max(most, context.gathers ? 2 * (context.keys + context.values) : 4 * context.passed);
+  }
+  return most;
+}
+
 // Gradients of the bucket that fills, and of the one that is being scattered.
 sim::Bytes UnreducedAtOnce(const Scenario& scenario, const StagePlan& plan) {
   sim::Bytes most, previous;
@@ -102,6 +113,7 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
   }
   memory.parts.push_back({"activations", peak});
   memory.parts.push_back({"recomputed", RecomputedAtOnce(scenario, plan)});
+  if (scenario.layout.context > 1) memory.parts.push_back({"context", ContextAtOnce(plan)});
   if (SharingOf(scenario).weights) memory.parts.push_back({"gathered", GatheredAtOnce(scenario, plan)});
   if (SharesOf(scenario).gradients > 1) {
     memory.parts.push_back({"unreduced", UnreducedAtOnce(scenario, plan)});

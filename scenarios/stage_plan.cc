@@ -22,6 +22,32 @@ sim::WorkTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::K
   return sum;
 }
 
+ContextPlan PlanContext(const hardware::CostModel& cost, const models::ContextCore& core) {
+  ContextPlan plan{.prepare = TimesOf(cost, core.prepare),
+                   .arrive = TimesOf(cost, core.arrive),
+                   .leave = TimesOf(cost, core.leave),
+                   .finish = TimesOf(cost, core.finish),
+                   .after = TimesOf(cost, core.after),
+                   .prepare_back = TimesOf(cost, core.prepare_back),
+                   .arrive_back = TimesOf(cost, core.arrive_back),
+                   .leave_back = TimesOf(cost, core.leave_back),
+                   .backward_after = TimesOf(cost, core.backward_after),
+                   .gathers = core.gathers,
+                   .passed = core.passed,
+                   .keys = core.keys,
+                   .values = core.values,
+                   .query_heads = core.query_heads,
+                   .key_heads = core.key_heads,
+                   .value_heads = core.value_heads,
+                   .output_heads = core.output_heads};
+  for (const models::ContextCore::Piece& piece : core.pieces) {
+    plan.pieces.push_back({.forward = TimesOf(cost, piece.forward),
+                           .backward = TimesOf(cost, piece.backward),
+                           .backward_merge = TimesOf(cost, piece.backward_merge)});
+  }
+  return plan;
+}
+
 BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block, Recompute recompute) {
   return {.name = block.name,
           .before_gather = TimesOf(cost, block.before_gather),
@@ -39,6 +65,7 @@ BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block,
           .gather_again = block.gather_again,
           .small_reduces = block.small_reduces,
           .small_reduce = block.small_reduce,
+          .context = PlanContext(cost, block.context),
           .activations = models::ActivationBytes(block, recompute)};
 }
 

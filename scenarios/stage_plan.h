@@ -24,6 +24,20 @@ struct ExpertPlan {
   sim::Bytes gather = {};  // over the tensor group, behind each homeward
 };
 
+// The phases of models::ContextCore with their times.
+struct ContextPlan {
+  struct Piece {
+    sim::WorkTimes forward = {}, backward = {}, backward_merge = {};
+  };
+  std::vector<Piece> pieces = {};  // none: sequences are whole
+  sim::WorkTimes prepare = {}, arrive = {}, leave = {}, finish = {}, after = {};
+  sim::WorkTimes prepare_back = {}, arrive_back = {}, leave_back = {}, backward_after = {};
+  bool gathers = false;
+  sim::Bytes passed = {};
+  sim::Bytes keys = {}, values = {};
+  sim::Bytes query_heads = {}, key_heads = {}, value_heads = {}, output_heads = {};
+};
+
 // The phases of models::Block with their times.
 struct BlockPlan {
   const char* name = "";
@@ -37,6 +51,7 @@ struct BlockPlan {
   // By expert group, or one for all where they are loaded alike; none where the tensor group alone cuts
   // experts.
   std::vector<ExpertPlan> experts = {};
+  ContextPlan context = {};     // of attention
   sim::Bytes activations = {};  // kept per micro-batch under the scenario's recomputation
 };
 

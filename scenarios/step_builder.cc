@@ -118,7 +118,7 @@ void RankBuilder::Save(std::int64_t step) {
   const std::int64_t save = job_.saves->AfterStep(step);
   if (save < 0) return;
   const sim::Rank rank = tape_.rank();
-  const Membership data = Join(job_, job_.scenario.layout.Group(rank, Dimension::kData), rank);
+  const Membership data = Join(job_, job_.scenario.layout.Copies(rank), rank);
   const sim::TaskId gathered =
       Issue(job_, data, {CollectiveKind::kAllGather, job_.saves->Gathered(rank), TaskClass::kCheckpoint},
             StreamKind::kData, LabelOf(job_.names.state, save), &tape_);

@@ -1,6 +1,6 @@
 // BuildSteps: layers x layout x schedule become tasks: every rank, every step.
 //
-// Streams of a rank: compute; tensor (collectives of the tensor group); data
+// Streams of a rank: compute; tensor (collectives of the tensor group); context; data
 // (gradient buckets, parameter gathers, tied embedding, gradient norm); replica
 // (shares of gradients between copies); to and
 // from the next and the previous stage, one each, because one shared pipeline

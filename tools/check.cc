@@ -25,8 +25,9 @@ namespace {
 std::string Summary(const scenarios::Scenario& s) {
   const auto n = [](std::int64_t value) { return std::to_string(value); };
   std::string text = s.name + ": legal: " + s.model.name + " on " + n(s.devices) + " x " + s.device.name +
-                     ", tensor " + n(s.layout.tensor) + " x pipeline " + n(s.layout.pipeline) + " x data " +
-                     n(s.layout.data);
+                     ", tensor " + n(s.layout.tensor) +
+                     (s.layout.context > 1 ? " x context " + n(s.layout.context) : std::string()) +
+                     " x pipeline " + n(s.layout.pipeline) + " x data " + n(s.layout.data);
   if (s.model.experts.routed > 0 && s.layout.spreads_experts()) {
     text += ", experts expert_tensor " + n(s.layout.expert_tensor) + " x expert " + n(s.layout.expert) +
             " x expert data " + n(s.layout.expert_data());
@@ -82,15 +83,22 @@ std::string PartsText(const Foresight& f) {
   return text + '\n';
 }
 
+std::int64_t Whole(double count) { return std::llround(std::min(count, 9e18)); }
+
 std::string TextOf(const Foresight& f) {
   char bubble[32];
   std::snprintf(bubble, sizeof bubble, "%.1f", 100 * f.form.bubble_share);
   std::string groups;
   for (const scenarios::GroupKind& kind : f.groups) groups += "  " + scenarios::ToText(kind) + '\n';
+  std::string context;
+  if (f.form.context_bytes_per_rank > 0) {
+    context = "  context parallelism sends " +
+              scenarios::BytesText(sim::Bytes(Whole(f.form.context_bytes_per_rank))) + " a device and step\n";
+  }
   return "  memory " + scenarios::BytesText(f.memory) + " a device of " + scenarios::BytesText(f.capacity) +
          (f.fits() ? ": fits\n" : ": does not fit\n") + PartsText(f) + "  6PD takes " +
          scenarios::SecondsText(f.form.time_at_peak_s) + " at peak; pipeline bubble " + bubble + " %\n" +
-         SaveText(f) + "  simulating it is about " +
+         context + SaveText(f) + "  simulating it is about " +
          scenarios::CountText(static_cast<std::int64_t>(std::min(f.estimate.tasks, 9e18))) + " tasks and " +
          scenarios::BytesText(
              sim::Bytes(static_cast<std::int64_t>(std::min(f.estimate.memory_bytes, 9e18)))) +
@@ -105,8 +113,6 @@ nlohmann::ordered_json JsonOf(const scenarios::GroupKind& kind) {
           {"of_rank_0", ranks},
           {"most_domains", kind.most_domains}};
 }
-
-std::int64_t Whole(double count) { return std::llround(std::min(count, 9e18)); }
 
 nlohmann::ordered_json JsonOf(const std::string& name, const proto::Diagnostics& diagnostics,
                               const std::optional<Foresight>& f) {
@@ -123,6 +129,7 @@ nlohmann::ordered_json JsonOf(const std::string& name, const proto::Diagnostics&
   add("six_pd_flops", f ? f->form.six_pd_flops : 0);
   add("time_at_peak_s", f ? f->form.time_at_peak_s : 0);
   add("bubble_share", f ? f->form.bubble_share : 0);
+  add("context_bytes_per_rank", f ? f->form.context_bytes_per_rank : 0);
   const bool saves = f && f->save;
   json["checkpoint_bytes"] = saves ? nlohmann::ordered_json(f->save->count()) : nullptr;
   json["checkpoint_copy_s"] = saves ? nlohmann::ordered_json(f->idle_save.copy.seconds()) : nullptr;

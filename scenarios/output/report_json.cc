@@ -64,6 +64,7 @@ Json ClosedFormJson(const ClosedForm& form) {
           {"gradient_bytes_per_rank", form.gradient_bytes_per_rank},
           {"parameter_bytes_per_rank", form.parameter_bytes_per_rank},
           {"tensor_bytes_per_rank", form.tensor_bytes_per_rank},
+          {"context_bytes_per_rank", form.context_bytes_per_rank},
           {"expert_bytes_per_rank", form.expert_bytes_per_rank},
           {"pipeline_bytes_per_rank", form.pipeline_bytes_per_rank},
           {"embedding_bytes_per_rank", form.embedding_bytes_per_rank}};
@@ -136,7 +137,9 @@ Json CheckpointJson(const CheckpointReport& c) {
 Json LayoutJson(const Report& report) {
   Json json = {{"tensor", report.tensor},     {"sequence", report.sequence},
                {"pipeline", report.pipeline}, {"virtual", report.virtual_stages},
-               {"data", report.data},         {"schedule", report.schedule}};
+               {"data", report.data},         {"schedule", report.schedule},
+               {"context", report.context},   {"context_kind", report.context_kind},
+               {"ulysses", report.ulysses},   {"zigzag", report.zigzag}};
   if (!report.spreads_experts) return json;
   json["expert"] = report.expert;
   json["expert_tensor"] = report.expert_tensor;

@@ -31,6 +31,17 @@ std::string GigabytesText(double bytes) {
 std::string Percent(double part) { return Format("%5.1f %%", 100 * part); }
 
 // Breaks after at most 100 columns, at spaces; later lines are indented.
+// " x context 8 (ring, heads exchanged by 2)"; nothing where sequences are whole.
+std::string ContextText(const Report& r) {
+  if (r.context == 1) return "";
+  std::string text = Format(" x context %lld (", static_cast<long long>(r.context)) + r.context_kind;
+  if (r.ulysses > 1 && r.ulysses < r.context) {
+    text += Format(", heads exchanged by %lld", static_cast<long long>(r.ulysses));
+  }
+  if (!r.zigzag) text += ", not balanced";
+  return text + ")";
+}
+
 std::string Wrap(const std::string& text, const std::string& indent) {
   constexpr std::size_t kWidth = 100;
   std::string out, line = indent;
@@ -59,8 +70,9 @@ std::string Heading(const Report& r) {
                    CountText(r.devices) + " x " + r.hardware + ", " + r.topology,
                "  ");
   std::string layout =
-      Format("tensor %lld%s x pipeline %lld", static_cast<long long>(r.tensor),
-             r.sequence ? " with sequence parallelism" : "", static_cast<long long>(r.pipeline));
+      Format("tensor %lld%s%s x pipeline %lld", static_cast<long long>(r.tensor),
+             r.sequence ? " with sequence parallelism" : "", ContextText(r).c_str(),
+             static_cast<long long>(r.pipeline));
   if (r.virtual_stages > 1) layout += Format(" (%lld virtual)", static_cast<long long>(r.virtual_stages));
   layout += Format(" x data %lld, ", static_cast<long long>(r.data)) + r.schedule;
   text += Wrap(layout, "  ");
@@ -186,7 +198,8 @@ std::string ClosedFormText(const Report& r) {
   text += Format("  pipeline bubble   %s   (p-1)/(v m + p-1)\n", Percent(form.bubble_share).c_str());
   const std::pair<const char*, double> sent[] = {
       {"gradients", form.gradient_bytes_per_rank}, {"parameters", form.parameter_bytes_per_rank},
-      {"tensor", form.tensor_bytes_per_rank},      {"experts", form.expert_bytes_per_rank},
+      {"tensor", form.tensor_bytes_per_rank},      {"context", form.context_bytes_per_rank},
+      {"experts", form.expert_bytes_per_rank},
       {"pipeline", form.pipeline_bytes_per_rank},  {"tied table", form.embedding_bytes_per_rank}};
   std::string list;
   for (const auto& [name, bytes] : sent) {

@@ -14,6 +14,8 @@ const char* ToText(Cause cause) {
       return "optimizer";
     case Cause::kTensor:
       return "tensor";
+    case Cause::kContext:
+      return "context";
     case Cause::kExpert:
       return "expert";
     case Cause::kPipeline:
@@ -47,6 +49,8 @@ Cause CauseOf(TaskClass task_class) {
       return Cause::kOptimizer;
     case TaskClass::kTensor:
       return Cause::kTensor;
+    case TaskClass::kContext:
+      return Cause::kContext;
     case TaskClass::kExpert:
       return Cause::kExpert;
     case TaskClass::kPipeline:

@@ -21,6 +21,7 @@ enum class Cause : std::uint8_t {
   // Exposed communication: the compute stream is idle and waits for it, while
   // it moves bytes or waits for a late partner of the same stage.
   kTensor,
+  kContext,
   kExpert,
   kPipeline,  // moving only: waiting for another stage is kBubble, also in kEmbedding and kNorm
   kData,
@@ -31,7 +32,7 @@ enum class Cause : std::uint8_t {
   kBubble,  // idle because another stage has not come that far
   kOther,
 };
-inline constexpr int kCauses = 13;
+inline constexpr int kCauses = 14;
 const char* ToText(Cause cause);  // "compute", "tensor", "bubble", ...
 
 // What an instant counts as at which a task of this class runs.

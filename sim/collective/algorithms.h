@@ -43,6 +43,10 @@ std::vector<Transfer> ExpandAllToAllByNode(const CollectiveRequest& request, Byt
 CollectivePlan PlanSendRecv(const CollectiveRequest& request);
 std::vector<Transfer> ExpandSendRecv(const CollectiveRequest& request, Bytes chunk);
 
+// ring_shift.cc: every member sends to the next one.
+CollectivePlan PlanRingShift(const CollectiveRequest& request);
+std::vector<Transfer> ExpandRingShift(const CollectiveRequest& request, Bytes chunk);
+
 }  // namespace sim
 
 #endif  // SIM_COLLECTIVE_ALGORITHMS_H_

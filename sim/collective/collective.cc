@@ -13,12 +13,14 @@ constexpr CollectiveKind kRingKinds[] = {CollectiveKind::kAllReduce, CollectiveK
 constexpr CollectiveKind kAllToAllKinds[] = {CollectiveKind::kAllToAll};
 constexpr CollectiveKind kByNodeKinds[] = {CollectiveKind::kAllToAllByNode};
 constexpr CollectiveKind kSendRecvKinds[] = {CollectiveKind::kSendRecv};
+constexpr CollectiveKind kRingShiftKinds[] = {CollectiveKind::kRingShift};
 
 constexpr CollectiveAlgorithm kAlgorithms[] = {
     {"ring", kRingKinds, PlanRing, ExpandRing},
     {"all-to-all", kAllToAllKinds, PlanAllToAll, ExpandAllToAll},
     {"all-to-all by node", kByNodeKinds, PlanAllToAllByNode, ExpandAllToAllByNode},
     {"send/recv", kSendRecvKinds, PlanSendRecv, ExpandSendRecv},
+    {"ring shift", kRingShiftKinds, PlanRingShift, ExpandRingShift},
 };
 
 const CollectiveAlgorithm& AlgorithmFor(CollectiveKind kind) {
@@ -58,6 +60,8 @@ const char* ToText(CollectiveKind kind) {
       return "send/recv";
     case CollectiveKind::kAllToAllByNode:
       return "all-to-all by node";
+    case CollectiveKind::kRingShift:
+      return "ring shift";
   }
   return "?";
 }
@@ -88,6 +92,7 @@ Fraction BusBandwidthFactor(CollectiveKind kind, std::uint32_t members) {
     case CollectiveKind::kBroadcast:
     case CollectiveKind::kSendRecv:
     case CollectiveKind::kAllToAllByNode:
+    case CollectiveKind::kRingShift:
       return {1, 1};
   }
   return {1, 1};

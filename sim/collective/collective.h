@@ -17,7 +17,7 @@
 namespace sim {
 
 // Sizes follow nccl-tests: all-reduce the whole buffer; all-gather the output;
-// reduce-scatter the input; broadcast and send/recv the message; all-to-all
+// reduce-scatter the input; broadcast, send/recv and ring shift the message; all-to-all
 // what one member sends to all (its own part included); all-to-all by node what
 // one member sends, over both kinds of links together.
 enum class CollectiveKind : std::uint8_t {
@@ -28,6 +28,7 @@ enum class CollectiveKind : std::uint8_t {
   kAllToAll,
   kSendRecv,
   kAllToAllByNode,
+  kRingShift,  // each member sends to the next of the group, the last to the first
 };
 
 const char* ToText(CollectiveKind kind);  // "all-reduce", "all-gather", ...

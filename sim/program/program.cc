@@ -28,6 +28,8 @@ const char* ToText(StreamKind kind) {
       return "host";
     case StreamKind::kReplica:
       return "replica";
+    case StreamKind::kContext:
+      return "context";
   }
   return "?";
 }
@@ -60,6 +62,8 @@ const char* ToText(TaskClass task_class) {
       return "loading";
     case TaskClass::kStepEnd:
       return "step end";
+    case TaskClass::kContext:
+      return "context";
   }
   return "?";
 }

@@ -40,6 +40,7 @@ enum class StreamKind : std::uint8_t {
   kCopyIn,
   kHost,
   kReplica,  // between copies of a sharded model
+  kContext,
 };
 const char* ToText(StreamKind kind);  // "compute", "tensor", ...
 
@@ -60,8 +61,9 @@ enum class TaskClass : std::uint8_t {
   kCheckpoint,
   kLoad,
   kStepEnd,  // the mark that ends one step of one rank
+  kContext,  // communication
 };
-inline constexpr int kTaskClasses = 13;
+inline constexpr int kTaskClasses = 14;
 const char* ToText(TaskClass task_class);  // "forward", "tensor", ...
 constexpr bool IsWork(TaskClass c) { return c <= TaskClass::kOptimizer; }
 

@@ -76,6 +76,35 @@ TEST(Layout, GroupsOfADimensionCutTheRanks) {
   }
 }
 
+// A rank's copies are those with its tensor and pipeline coordinates, in order of rank.
+TEST(Layout, CopiesOfARankDifferAlongDataAndContextOnly) {
+  Layout layout = Make(2, 3, 5, 4);
+  for (int order = 0; order < 3; ++order) {
+    for (std::uint32_t r = 0; r < layout.ranks(); ++r) {
+      const std::vector<sim::Rank> copies = layout.Copies(sim::Rank(r));
+      std::vector<sim::Rank> want;
+      for (const sim::Rank other : layout.AllRanks()) {
+        const bool same = layout.Coordinate(other, Dimension::kTensor) ==
+                              layout.Coordinate(sim::Rank(r), Dimension::kTensor) &&
+                          layout.Coordinate(other, Dimension::kPipeline) ==
+                              layout.Coordinate(sim::Rank(r), Dimension::kPipeline);
+        if (same) want.push_back(other);
+      }
+      ASSERT_EQ(copies, want);
+      ASSERT_EQ(copies[static_cast<std::size_t>(layout.CopyOf(sim::Rank(r)))], sim::Rank(r));
+    }
+    std::swap(layout.order[order], layout.order[order + 1]);
+  }
+}
+
+// Context 8 by exchanges of 2: neighbours exchange, every second one is in one ring.
+TEST(Layout, CutsAContextGroupIntoExchangesAndRings) {
+  Layout layout = Make(2, 8, 1, 1);
+  layout.ulysses = 2;
+  EXPECT_THAT(Ranks(layout.UlyssesGroup(sim::Rank(7))), ElementsAre(5, 7));
+  EXPECT_THAT(Ranks(layout.RingGroup(sim::Rank(7))), ElementsAre(3, 7, 11, 15));
+}
+
 TEST(Layout, TheOrderSaysWhichDimensionIsFastest) {
   Layout layout = Make(2, 1, 2, 4);
   layout.order[0] = Dimension::kPipeline;

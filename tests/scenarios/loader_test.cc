@@ -84,7 +84,7 @@ TEST(LoadScenario, ReportsEveryMistakeOfAllFilesInOneRun) {
                                 {"topology.nam", "x"},
                                 {"steps", "1"},
                                 {"batch.micro", "-3"},
-                                {"layout.context", "2"},
+                                {"layout.context", "0"},
                                 {"training.bucket_mb", "0"},
                                 {"batch.sequence_lengt", "5"}});
   EXPECT_FALSE(loading.scenario.has_value());
@@ -97,7 +97,7 @@ TEST(LoadScenario, ReportsEveryMistakeOfAllFilesInOneRun) {
   EXPECT_THAT(loading.errors(),
               Contains("--set 6: batch.micro: -3 is out of range; a number from 1 to 1,000,000 is wanted"));
   EXPECT_THAT(loading.errors(),
-              Contains("--set 7: layout.context: 2 is not simulated yet: context must be 1"));
+              Contains("--set 7: layout.context: 0 is out of range; a number from 1 to 4,096 is wanted"));
   EXPECT_THAT(loading.errors(), Contains(HasSubstr("--set 8: training.bucket_mb: 0 is out of range")));
   EXPECT_THAT(loading.errors(),
               Contains("--set 9: batch.sequence_lengt: unknown field; did you mean batch.sequence_length?"));

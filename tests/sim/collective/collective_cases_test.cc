@@ -112,6 +112,7 @@ TEST(CollectiveKindText, IsTheFieldsName) {
   EXPECT_STREQ(ToText(CollectiveKind::kAllReduce), "all-reduce");
   EXPECT_STREQ(ToText(CollectiveKind::kReduceScatter), "reduce-scatter");
   EXPECT_STREQ(ToText(CollectiveKind::kSendRecv), "send/recv");
+  EXPECT_STREQ(ToText(CollectiveKind::kRingShift), "ring shift");
 }
 
 }  // namespace

@@ -185,6 +185,23 @@ TEST(SendRecvExpansion, SendsTheMessageInOrder) {
   EXPECT_EQ(transfers[2].to, 1u);
 }
 
+TEST(RingShiftExpansion, BringsEveryMessageToTheNextMember) {
+  ForAllExpansions(
+      CollectiveKind::kRingShift, [](const Communicator& group, Bytes size, const auto& transfers) {
+        const Replayed end = Replay(transfers, SendersHoldTheirs(transfers));
+        ASSERT_EQ(end.error, "");
+        std::map<EdgeKey, Bytes> messages;
+        for (const Transfer& t : transfers) messages[{t.from, t.to}] += t.size;
+        ASSERT_EQ(messages.size(), group.size());
+        for (const auto& [edge, bytes] : messages) {
+          ASSERT_EQ(edge.second, (edge.first + 1) % group.size());
+          ASSERT_EQ(bytes, size);
+        }
+        // All edges work at once, each without a pause.
+        ASSERT_EQ(TicksOnOwnLinks(transfers), size.count());
+      });
+}
+
 // Channels are in order: no transfer overtakes another one of its ring on an
 // edge. With one ring that is every transfer of the edge.
 TEST(RingExpansion, KeepsTheOrderOnEveryEdge) {

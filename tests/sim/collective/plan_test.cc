@@ -199,6 +199,8 @@ TEST(Plan, CountsStepsAsTheTunerDoes) {
   EXPECT_EQ(steps(CollectiveKind::kAllToAll, nodes), std::pair(0u, 1u));
   EXPECT_EQ(steps(CollectiveKind::kAllToAll, node), std::pair(1u, 0u));
   EXPECT_EQ(steps(CollectiveKind::kSendRecv, PackedGroup(2, 1)), std::pair(0u, 1u));
+  EXPECT_EQ(steps(CollectiveKind::kRingShift, PackedGroup(8, 8)), std::pair(1u, 0u));
+  EXPECT_EQ(steps(CollectiveKind::kRingShift, PackedGroup(8, 4)), std::pair(0u, 1u));
   EXPECT_EQ(steps(CollectiveKind::kSendRecv, PackedGroup(2, 2)), std::pair(1u, 0u));
 }
 
@@ -319,7 +321,7 @@ TEST(CollectiveAlgorithms, ServeEachKindOnce) {
     EXPECT_FALSE(algorithm.name.empty());
     for (const CollectiveKind kind : algorithm.kinds) ++served[kind];
   }
-  EXPECT_EQ(served.size(), 7u);
+  EXPECT_EQ(served.size(), 8u);
   for (const auto& [kind, count] : served) EXPECT_EQ(count, 1) << ToText(kind);
 }
 
