@@ -63,8 +63,8 @@ template <class Core>
 BothWays ContextBytes(const Core& core, const Layout& layout) {
   if (core.pieces.empty()) return {};
   const std::int64_t ring = layout.context / layout.ulysses;
-  const double heads = RingPart(Count(core.query_heads + core.key_heads + core.value_heads + core.output_heads),
-                                layout.ulysses);
+  const double heads = RingPart(
+      Count(core.query_heads + core.key_heads + core.value_heads + core.output_heads), layout.ulysses);
   const double keys = core.gathers ? RingPart(Count(core.keys + core.values), ring)
                                    : Count(core.passed) * static_cast<double>(ring - 1);
   return {heads + keys, heads + 2 * keys};

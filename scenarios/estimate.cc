@@ -139,6 +139,9 @@ class Counter {
       return;
     }
     tasks_ += forward ? 2 * ring - 1 : 3 * ring - 1;  // pieces, shifts, merges
+    // Ranks that are not balanced skip blocks behind them: half of all, on average.
+    const bool balanced = context.pieces[2].forward.alone > sim::Duration();
+    if (!balanced) tasks_ -= (forward ? ring - 1 : 2 * ring - 3) / 2;
     if (!chunks_) return;
     const double shifts = forward ? ring - 1 : 2 * (ring - 1);  // of one block of keys and values
     transfers_ += shifts * std::ceil(static_cast<double>(context.passed.count()) /
@@ -231,7 +234,9 @@ bool HasEndlessWork(const StagePlan& plan) {
                   endless(b.backward_tail) || endless(b.selective_recompute) || endless(b.context.after) ||
                   endless(b.context.backward_after) ||
                   std::any_of(b.context.pieces.begin(), b.context.pieces.end(),
-                              [&](const ContextPlan::Piece& p) { return endless(p.forward) || endless(p.backward); }) ||
+                              [&](const ContextPlan::Piece& p) {
+                                return endless(p.forward) || endless(p.backward);
+                              }) ||
                   std::any_of(b.experts.begin(), b.experts.end(),
                               [&](const ExpertPlan& e) { return endless(e.forward) || endless(e.backward); });
          });

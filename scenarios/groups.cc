@@ -39,8 +39,10 @@ void AddContext(const Scenario& scenario, std::vector<GroupKind>* kinds) {
   const Layout& layout = scenario.layout;
   Add(scenario, "context", Dimension::kContext, kinds);
   if (layout.ulysses == 1 || layout.ulysses == layout.context) return;
-  AddGroups(scenario, "context heads", [&](sim::Rank r) { return layout.UlyssesGroup(r); }, kinds);
-  AddGroups(scenario, "context ring", [&](sim::Rank r) { return layout.RingGroup(r); }, kinds);
+  AddGroups(
+      scenario, "context heads", [&](sim::Rank r) { return layout.UlyssesGroup(r); }, kinds);
+  AddGroups(
+      scenario, "context ring", [&](sim::Rank r) { return layout.RingGroup(r); }, kinds);
 }
 
 }  // namespace

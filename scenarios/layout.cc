@@ -55,7 +55,8 @@ std::vector<sim::Rank> Layout::Group(sim::Rank rank, Dimension d) const {
 }
 
 std::vector<sim::Rank> Layout::Copies(sim::Rank rank) const {
-  const std::int64_t by_data = Stride(*this, Dimension::kData), by_context = Stride(*this, Dimension::kContext);
+  const std::int64_t by_data = Stride(*this, Dimension::kData),
+                     by_context = Stride(*this, Dimension::kContext);
   const std::int64_t first = rank.value() - Coordinate(rank, Dimension::kData) * by_data -
                              Coordinate(rank, Dimension::kContext) * by_context;
   const bool context_first = by_context < by_data;

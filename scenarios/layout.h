@@ -29,8 +29,8 @@ enum class ExpertDimension : std::uint8_t { kExpertTensor, kExpert, kExpertData,
 
 struct Layout {
   std::int64_t tensor = 1;
-  bool sequence = false;  // sequence parallelism of norms and residuals inside the tensor group
-  std::int64_t context = 1;                                     // ranks that share each sequence
+  bool sequence = false;     // sequence parallelism of norms and residuals inside the tensor group
+  std::int64_t context = 1;  // ranks that share each sequence
   models::ContextKind context_kind = models::ContextKind::kRing;  // how they get each other's keys
   std::int64_t ulysses = 1;  // of them, neighbours that exchange tokens for heads; divides context
   bool zigzag = true;        // parts from both ends of the sequence; see models::ContextSpread

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "models/transformer.h"
 #include "proto/scenario.pb.h"
 #include "scenarios/closed_form.h"
 #include "scenarios/layout_rules.h"
@@ -31,7 +30,7 @@ std::string WhyNotInBlocks(const Scenario& scenario) {
   return "";
 }
 
-// A group of each kind of the layout that lies on more than one domain.
+// Whether some group of that dimension lies on more than one NVLink domain.
 bool Crosses(const Scenario& scenario, Dimension dimension) {
   const std::vector<std::uint32_t>& domain = scenario.fabric.domain;
   for (std::int64_t r = 0; r < scenario.layout.ranks(); ++r) {
@@ -50,8 +49,8 @@ void ReadContext(const config::Layout& in, const Block& block, Layout* layout) {
   constexpr std::int64_t kMostRanks = 4096;
   if (layout->context == 0) return;  // said already
   const bool exchanges = in.context_kind() == config::ContextKind::ULYSSES;
-  const std::int64_t given =
-      block.Optional("ulysses", in.has_ulysses(), in.ulysses(), 1, kMostRanks, exchanges ? layout->context : 1);
+  const std::int64_t given = block.Optional("ulysses", in.has_ulysses(), in.ulysses(), 1, kMostRanks,
+                                            exchanges ? layout->context : 1);
   if (given == 0) return;
   layout->context_kind = in.context_kind() == config::ContextKind::ALL_GATHER
                              ? models::ContextKind::kAllGather
@@ -68,8 +67,9 @@ void ReadContext(const config::Layout& in, const Block& block, Layout* layout) {
   layout->ulysses = given;
   layout->zigzag = !in.has_zigzag() || in.zigzag();
   if (!layout->zigzag && layout->context > 1 && layout->ulysses == layout->context) {
-    block.Error("zigzag", "false needs ranks that pass on or gather keys; with heads exchanged over all of "
-                          "context every rank has the whole sequence");
+    block.Error("zigzag",
+                "false needs ranks that pass on or gather keys; with heads exchanged over all of "
+                "context every rank has the whole sequence");
   }
 }
 
@@ -77,10 +77,10 @@ void CheckContext(const Block& top, bool has_model, const Scenario& scenario) {
   const Layout& layout = scenario.layout;
   if (layout.context <= 1) return;
   if (scenario.training.attention == sim::AttentionKind::kUnfused) {
-    top.Of("training").Error("attention", "UNFUSED is not simulated with layout.context " +
-                                              Text(layout.context) +
-                                              ", whose blocks fused attention puts together; FLASH2, FLASH3 "
-                                              "or CUDNN");
+    top.Of("training")
+        .Error("attention", "UNFUSED is not simulated with layout.context " + Text(layout.context) +
+                                ", whose blocks fused attention puts together; FLASH2, FLASH3 "
+                                "or CUDNN");
   }
   if (!has_model) return;
   const models::Model& model = scenario.model;
@@ -95,7 +95,6 @@ void CheckContext(const Block& top, bool has_model, const Scenario& scenario) {
 
 void WarnFarGroups(const Block& top, Scenario* scenario) {
   const Layout& layout = scenario->layout;
-  const models::Execution execution = ExecutionOf(*scenario);
   const auto megabytes = [](double bytes) {
     return Text(std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes / 1e6))) + " MB";
   };

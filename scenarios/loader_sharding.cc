@@ -93,8 +93,8 @@ void ReadSharding(const config::Training& in, const Block& training, Scenario* s
   sharding.no_sync = cut.has_no_sync() ? cut.no_sync() : kind < OptimizerSharding::kZero2;
   sharding.ranks = block.Optional("ranks", cut.has_ranks(), cut.ranks(), 1, 1'048'576, 0);
   if (sharding.ranks > 0 && data > 0) {
-    if (const auto error = RefuseDivision(sharding.ranks, data,
-                                          scenario->layout.context > 1 ? "data x context ranks" : "data ranks")) {
+    if (const auto error = RefuseDivision(
+            sharding.ranks, data, scenario->layout.context > 1 ? "data x context ranks" : "data ranks")) {
       block.Error("ranks", error->message);
     }
   }

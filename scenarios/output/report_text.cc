@@ -69,10 +69,9 @@ std::string Heading(const Report& r) {
                    (idle ? ", " + CountText(r.active_parameters) + " active" : "") + ") on " +
                    CountText(r.devices) + " x " + r.hardware + ", " + r.topology,
                "  ");
-  std::string layout =
-      Format("tensor %lld%s%s x pipeline %lld", static_cast<long long>(r.tensor),
-             r.sequence ? " with sequence parallelism" : "", ContextText(r).c_str(),
-             static_cast<long long>(r.pipeline));
+  std::string layout = Format("tensor %lld%s%s x pipeline %lld", static_cast<long long>(r.tensor),
+                              r.sequence ? " with sequence parallelism" : "", ContextText(r).c_str(),
+                              static_cast<long long>(r.pipeline));
   if (r.virtual_stages > 1) layout += Format(" (%lld virtual)", static_cast<long long>(r.virtual_stages));
   layout += Format(" x data %lld, ", static_cast<long long>(r.data)) + r.schedule;
   text += Wrap(layout, "  ");
@@ -197,10 +196,10 @@ std::string ClosedFormText(const Report& r) {
              form.six_pd_flops, SecondsText(form.time_at_peak_s).c_str(), Percent(form.six_pd_mfu).c_str());
   text += Format("  pipeline bubble   %s   (p-1)/(v m + p-1)\n", Percent(form.bubble_share).c_str());
   const std::pair<const char*, double> sent[] = {
-      {"gradients", form.gradient_bytes_per_rank}, {"parameters", form.parameter_bytes_per_rank},
-      {"tensor", form.tensor_bytes_per_rank},      {"context", form.context_bytes_per_rank},
-      {"experts", form.expert_bytes_per_rank},
-      {"pipeline", form.pipeline_bytes_per_rank},  {"tied table", form.embedding_bytes_per_rank}};
+      {"gradients", form.gradient_bytes_per_rank},  {"parameters", form.parameter_bytes_per_rank},
+      {"tensor", form.tensor_bytes_per_rank},       {"context", form.context_bytes_per_rank},
+      {"experts", form.expert_bytes_per_rank},      {"pipeline", form.pipeline_bytes_per_rank},
+      {"tied table", form.embedding_bytes_per_rank}};
   std::string list;
   for (const auto& [name, bytes] : sent) {
     if (bytes > 0) list += (list.empty() ? "" : ", ") + GigabytesText(bytes) + " " + name;

@@ -186,20 +186,20 @@ TEST(SendRecvExpansion, SendsTheMessageInOrder) {
 }
 
 TEST(RingShiftExpansion, BringsEveryMessageToTheNextMember) {
-  ForAllExpansions(
-      CollectiveKind::kRingShift, [](const Communicator& group, Bytes size, const auto& transfers) {
-        const Replayed end = Replay(transfers, SendersHoldTheirs(transfers));
-        ASSERT_EQ(end.error, "");
-        std::map<EdgeKey, Bytes> messages;
-        for (const Transfer& t : transfers) messages[{t.from, t.to}] += t.size;
-        ASSERT_EQ(messages.size(), group.size());
-        for (const auto& [edge, bytes] : messages) {
-          ASSERT_EQ(edge.second, (edge.first + 1) % group.size());
-          ASSERT_EQ(bytes, size);
-        }
-        // All edges work at once, each without a pause.
-        ASSERT_EQ(TicksOnOwnLinks(transfers), size.count());
-      });
+  ForAllExpansions(CollectiveKind::kRingShift,
+                   [](const Communicator& group, Bytes size, const auto& transfers) {
+                     const Replayed end = Replay(transfers, SendersHoldTheirs(transfers));
+                     ASSERT_EQ(end.error, "");
+                     std::map<EdgeKey, Bytes> messages;
+                     for (const Transfer& t : transfers) messages[{t.from, t.to}] += t.size;
+                     ASSERT_EQ(messages.size(), group.size());
+                     for (const auto& [edge, bytes] : messages) {
+                       ASSERT_EQ(edge.second, (edge.first + 1) % group.size());
+                       ASSERT_EQ(bytes, size);
+                     }
+                     // All edges work at once, each without a pause.
+                     ASSERT_EQ(TicksOnOwnLinks(transfers), size.count());
+                   });
 }
 
 // Channels are in order: no transfer overtakes another one of its ring on an
