@@ -62,7 +62,7 @@ void ContextWriter::RingForward(const ContextPlan& plan, TaskClass task_class, c
   tape_->Work(plan.pieces[0].forward, task_class, label);
   for (std::uint32_t round = 1; round < ranks; ++round) {
     tape_->WaitFor(passed[round - 1]);
-    tape_->Work(plan.pieces[round <= rank ? 1 : 2].forward, task_class, label);
+    tape_->Work(plan.pieces[round <= rank ? 1u : 2u].forward, task_class, label);
   }
 }
 
@@ -75,7 +75,7 @@ void ContextWriter::RingBackward(const ContextPlan& plan, const sim::Label& labe
     const sim::TaskId passed =
         Move(ring_, CollectiveKind::kRingShift, first || last ? plan.passed : 2 * plan.passed, pass_, label);
     const bool behind = rank + 1 + round < ranks;
-    const ContextPlan::Piece& piece = plan.pieces[last ? 0 : behind ? 2 : 1];
+    const ContextPlan::Piece& piece = plan.pieces[last ? 0u : behind ? 2u : 1u];
     tape_->Work(piece.backward, TaskClass::kBackward, label);
     tape_->WaitFor(passed);
     if (!first) tape_->Work(piece.backward_merge, TaskClass::kBackward, label);

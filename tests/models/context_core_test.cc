@@ -41,7 +41,7 @@ std::vector<sim::Wide> Rounds(const ContextSpread& spread, const ContextCore& co
   if (core.gathers) return {FlopsOf(core.pieces[static_cast<std::size_t>(i)], backward)};
   std::vector<sim::Wide> rounds;
   for (std::int64_t round = 0; round < spread.ring(); ++round) {
-    rounds.push_back(FlopsOf(core.pieces[round == 0 ? 0 : round <= i ? 1 : 2], backward));
+    rounds.push_back(FlopsOf(core.pieces[round == 0 ? 0u : round <= i ? 1u : 2u], backward));
   }
   return rounds;
 }
