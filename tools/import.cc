@@ -103,29 +103,24 @@ int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) 
 }  // namespace
 
 Command ImportCommand() {
-  return {
-      "import",
-      "Reads files of other programs: a model's config.json, or a training job.",
-      "FORMAT FILE [--output FILE] [options]",
-      2,
-      {{"output", "FILE", "write there (a .textproto); hf prints without it", false},
-       {"name", "NAME", "call the result so, not as the file says", false},
-       {"hardware", "NAME", "of a job: its device, as h100_sxm", false},
-       {"topology", "NAME", "of a job: its network, as rail_optimised_ndr", false},
-       {"devices", "N", "of a job: how many, where its file does not say or another number", false},
-       {"model", "NAME", "of a job: what it trains, where its file does not say", false},
-       {"sequence-length", "N", "of a job of DeepSpeed: tokens", false},
-       {"set", "KEY=VALUE", "a key of the file that is missing, or needs a shell; may be repeated", true},
-       {"keep-unknown", "", "of a job: list keys that nobody knows, in place of an error", false},
-       {"verbose", "", "of hf: list the keys that were ignored", false}},
-      "  orrery import hf Qwen3-4B/config.json                        print it\n"
-      "  orrery import hf config.json --output my_model.textproto     then: model: \"my_model\"\n"
-      "  orrery import megatron train.sh --hardware h100_sxm --topology rail_optimised_ndr \\\n"
-      "      --set vocab-size=128256 --output my_job.textproto        then: orrery run my_job.textproto\n"
-      "\nFormats:\n\n"
-      "  orrery import hf CONFIG.json|-\n      shapes of a model of Hugging Face; counts its parameters\n" +
-          JobFormatLines(),
-      RunImport};
+  return {"import",
+          "Reads files of other programs: a model's config.json, or a training job.",
+          "FORMAT FILE [--output FILE] [options]",
+          2,
+          {{"output", "FILE", "write there (a .textproto); hf prints without it", false},
+           {"name", "NAME", "call the result so, not as the file says", false},
+           {"hardware", "NAME", "of a job: its device, as h100_sxm", false},
+           {"topology", "NAME", "of a job: its network, as rail_optimised_ndr", false},
+           {"devices", "N", "of a job: how many, where its file does not say or another number", false},
+           {"model", "NAME", "of a job: what it trains, where its file does not say", false},
+           {"sequence-length", "N", "of a job of DeepSpeed: tokens", false},
+           {"set", "KEY=VALUE", "a key of the file that is missing, or needs a shell; may be repeated", true},
+           {"keep-unknown", "", "of a job: list keys that nobody knows, in place of an error", false},
+           {"verbose", "", "of hf: list the keys that were ignored", false}},
+          "  orrery import megatron a.sh --hardware h100_sxm --topology single_node --output job.textproto\n"
+          "  orrery import hf CONFIG.json|-                 shapes of a model of Hugging Face\n" +
+              JobFormatLines(),
+          RunImport};
 }
 
 }  // namespace tools

@@ -1,5 +1,6 @@
 #include "tools/import_job.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -106,10 +107,12 @@ std::string JobFormats() {
 }
 
 std::string JobFormatLines() {
+  constexpr std::size_t kColumn = 49;
   std::string text;
   for (const scenarios::Importer& importer : scenarios::Importers()) {
-    text += std::string("  orrery import ") + importer.format + ' ' + importer.takes + "\n      " +
-            importer.describes + '\n';
+    std::string line = std::string("  orrery import ") + importer.format + ' ' + importer.takes;
+    line.resize(std::max(kColumn, line.size() + 1), ' ');
+    text += line + importer.describes + '\n';
   }
   return text;
 }

@@ -139,11 +139,10 @@ std::string UsualAttention(const ImportRequest& request, const Draft& draft, boo
   const auto device =
       hardware::ReadDevice(request.hardware, {}, folder.empty() ? "." : folder, &silent, "hardware");
   if (!device) return "FLASH2";
-  // FP8 came with Hopper (and Ada, for which cuDNN has kernels too).
-  const bool hopper = hardware::SupportsFormat(*device, sim::NumberFormat::kFp8);
-  if (prefers_cudnn && hopper && hardware::SupportsAttention(*device, sim::AttentionKind::kCudnn)) {
-    return "CUDNN";
-  }
+  constexpr std::int32_t kHopper = 90;
+  const bool cudnn =
+      device->capability >= kHopper && hardware::SupportsAttention(*device, sim::AttentionKind::kCudnn);
+  if (prefers_cudnn && cudnn) return "CUDNN";
   return hardware::SupportsAttention(*device, sim::AttentionKind::kFlash2) ? "FLASH2" : "UNFUSED";
 }
 

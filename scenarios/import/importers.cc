@@ -4,13 +4,11 @@ namespace scenarios {
 namespace {
 
 constexpr Importer kImporters[] = {
-    {"megatron", "ARGS.sh|ARGS.txt|ARGS.json|ARGS.yaml",
-     "Megatron-LM's arguments: a launch script, a list of flags, a checkpoint's arguments", ImportMegatron},
-    {"deepspeed", "DS_CONFIG.json", "DeepSpeed; wants --model, --devices and --sequence-length",
-     ImportDeepSpeed},
-    {"nanotron", "CONFIG.yaml", "nanotron", ImportNanotron},
+    {"megatron", "TRAIN.sh|.txt|.json|.yaml", "a launch script, flags, saved arguments", ImportMegatron},
+    {"deepspeed", "DS_CONFIG.json", "with --model, --devices, --sequence-length", ImportDeepSpeed},
+    {"nanotron", "CONFIG.yaml", "with its model", ImportNanotron},
     {"nemo", "CONFIG.yaml", "NeMo 1 of a GPT, with OmegaConf's ${...}", ImportNemo},
-    {"torchtitan", "JOB.toml|JOB.json", "torchtitan; wants --devices", ImportTorchtitan},
+    {"torchtitan", "JOB.toml|JOB.json", "with --devices", ImportTorchtitan},
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace scenarios {
 
 struct Importer {
   const char* format;     // as on the command line
-  const char* takes;      // "ARGS.sh|ARGS.txt|ARGS.json"
+  const char* takes;      // "TRAIN.sh|.txt"
   const char* describes;  // one line for the help
   std::optional<ImportedJob> (*read)(const ImportRequest& request, proto::Diagnostics* diagnostics);
 };

@@ -127,13 +127,15 @@ class Expander {
   }
 
  private:
-  void Open() {
-    if (!open_) words_.push_back({"", token_.at.line, token_.at.column, ""});
+  // A word that begins with a variable's value is where that value was written.
+  void Open(const ShellWord* element) {
+    if (!open_ && element != nullptr) words_.push_back({"", element->line, element->column, ""});
+    if (!open_ && element == nullptr) words_.push_back({"", token_.at.line, token_.at.column, ""});
     open_ = true;
   }
   void Close() { open_ = false; }
-  void Append(const std::string& text, const std::string& doubt) {
-    Open();
+  void Append(const std::string& text, const std::string& doubt, const ShellWord* element = nullptr) {
+    Open(element);
     words_.back().text += text;
     if (words_.back().doubt.empty()) words_.back().doubt = doubt;
   }
@@ -162,7 +164,7 @@ class Expander {
       if (i > 0 && quoted && !each) Append(" ", "");
       if (i > 0 && (!quoted || each)) Close();
       if (quoted) {
-        Append(elements[i].text, elements[i].doubt);
+        Append(elements[i].text, elements[i].doubt, &elements[i]);
       } else {
         AddSplit(elements[i]);
       }
@@ -170,7 +172,7 @@ class Expander {
   }
 
   void AddSplit(const ShellWord& element) {
-    if (element.text.empty() && !element.doubt.empty()) return Append("", element.doubt);
+    if (element.text.empty() && !element.doubt.empty()) return Append("", element.doubt, &element);
     for (std::size_t i = 0; i < element.text.size();) {
       if (IsBlank(element.text[i])) {
         Close();
@@ -179,7 +181,7 @@ class Expander {
       }
       std::size_t end = i;
       while (end < element.text.size() && !IsBlank(element.text[end])) ++end;
-      Append(element.text.substr(i, end - i), element.doubt);
+      Append(element.text.substr(i, end - i), element.doubt, &element);
       i = end;
     }
   }

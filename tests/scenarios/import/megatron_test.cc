@@ -108,9 +108,10 @@ TEST(Megatron, TakesItsDefaults) {
 TEST(Megatron, ReadsTheArgumentsOfACheckpoint) {
   const Imported imported = Import("megatron", RequestOf("args.json", R"({
     "num_layers": 24, "hidden_size": 768, "num_attention_heads": 12, "seq_length": 1024,
-    "max_position_embeddings": 1024, "padded_vocab_size": 50304, "micro_batch_size": 1, "global_batch_size": 64,
-    "bf16": true, "fp16": false, "add_bias_linear": false, "swiglu": true, "num_experts": null, "world_size": 8,
-    "data_parallel_size": 8, "fp8": null, "use_distributed_optimizer": true, "overlap_param_gather": true})"));
+    "max_position_embeddings": 1024, "padded_vocab_size": 50304, "micro_batch_size": 1,
+    "global_batch_size": 64, "bf16": true, "fp16": false, "add_bias_linear": false, "swiglu": true,
+    "num_experts": null, "world_size": 8, "data_parallel_size": 8, "fp8": null,
+    "use_distributed_optimizer": true, "overlap_param_gather": true})"));
   ASSERT_TRUE(imported.job) << imported.errors();
   EXPECT_EQ(imported.job->scenario.devices, 8);
   EXPECT_FALSE(imported.job->scenario.model.biases.mlp);

@@ -49,6 +49,17 @@ TEST(ShellScript, PutsInWhatArraysHold) {
   EXPECT_THAT(FlagsOf("A=()\npython t.py --x \"${A[@]}\""), ElementsAre("--x"));
 }
 
+TEST(ShellScript, PlacesAWordWhereItsArrayWasWritten) {
+  proto::Diagnostics diagnostics;
+  const auto command =
+      ReadLaunchScript("job.sh", "A=(--x\n  --y 1)\nN=2\npython t.py ${A[@]} --z $N", &diagnostics);
+  ASSERT_TRUE(command.has_value());
+  EXPECT_EQ(command->flags[1].text, "--y");
+  EXPECT_EQ(command->flags[1].line, 2);
+  EXPECT_EQ(command->flags[1].column, 3);
+  EXPECT_EQ(command->flags[3].line, 4);
+}
+
 TEST(ShellScript, JoinsContinuedLinesAndLeavesOutComments) {
   EXPECT_THAT(FlagsOf("python t.py --a 1 \\\n  --b 2 \\\r\n --c 3 # --d 4\n"),
               ElementsAre("--a", "1", "--b", "2", "--c", "3"));
