@@ -58,11 +58,12 @@ class Counter {
           Forward(plan_.blocks[block]);
           if (unit.recompute == Recompute::kFull) Forward(plan_.blocks[block]);
           Backward(plan_.blocks[block]);
+          if (scenario_.pipeline.splits_backward()) tasks_ += 1;  // its weight gradients
         }
       }
       if (scenario_.layout.pipeline > 1) tasks_ += 4;  // a send and a receive each way
     }
-    const auto micro_batches = static_cast<double>(scenario_.batch.micro_batches);
+    const auto micro_batches = static_cast<double>(scenario_.pipeline.microbatches_of_chunk());
     tasks_ *= micro_batches;
     transfers_ *= micro_batches;
     for (std::size_t b = 0; b < plan_.buckets.size(); ++b) Data(static_cast<std::uint32_t>(b));

@@ -46,7 +46,8 @@ TEST(ScenarioCatalogue, HasWhatIsPromised) {
                                  "mixtral_8x7b_64xh100", "moe_1_8t_1024xh800", "mpt_13b_16xh100",
                                  "mpt_13b_64xh100", "mpt_13b_8xa100", "mpt_30b_32xh100", "mpt_7b_8xa100",
                                  "qwen3_30b_a3b_16xh100", "sc21_gpt_18b_256xa100", "sc21_gpt_1_7b_32xa100",
-                                 "sc21_gpt_3_6b_64xa100", "sc21_gpt_7_5b_128xa100", "seed27_example"));
+                                 "sc21_gpt_3_6b_64xa100", "sc21_gpt_7_5b_128xa100", "seed27_example",
+                                 "zero_bubble_1_5b_8xa100", "zero_bubble_6_2b_8xa100"));
 }
 
 // Textbook, 17.7.2: 1,024 sequences of 4,096 tokens are 4.19 million tokens a step.
