@@ -130,7 +130,7 @@ void AddPasses(const StagePlan& plan, const Unit& unit, sim::PassTimes* times) {
 }
 
 // What one micro-batch takes on a chunk of the stage that works longest, without
-// communication; a forward and a backward that are joined, one after the other.
+// communication.
 sim::PassTimes TimesOfPasses(const Pipeline& pipeline, const std::vector<StagePlan>& stages) {
   sim::PassTimes longest;
   for (const StagePlan& plan : stages) {
@@ -143,13 +143,24 @@ sim::PassTimes TimesOfPasses(const Pipeline& pipeline, const std::vector<StagePl
   const auto of_chunk = [&](sim::Duration time) {
     return sim::Duration::Picoseconds(time.ps() / pipeline.shape.chunks);
   };
-  longest = {of_chunk(longest.forward), of_chunk(longest.backward_input), of_chunk(longest.backward_weight), {}};
-  longest.joined = longest.forward + longest.backward();
-  return longest;
+  return {of_chunk(longest.forward), of_chunk(longest.backward_input), of_chunk(longest.backward_weight), {}};
+}
+
+// Unties joined steps, as the simulation does. Whether there were any.
+bool RunApart(sim::PipelineOrder* order) {
+  bool any = false;
+  for (auto& steps : order->stages) {
+    for (sim::PipelineStep& step : steps) {
+      any = any || step.joined;
+      step.joined = false;
+    }
+  }
+  return any;
 }
 
 // Of the whole step, or of each stage's own part of it where the schedule is meant for an
-// optimizer that does not wait for all stages. Played where there is no closed form.
+// optimizer that does not wait for all stages. Played where there is no closed form; that
+// of joined steps is for those that run beside each other.
 double BubbleShareOf(const Pipeline& pipeline, const std::vector<StagePlan>& stages) {
   const bool plain = pipeline.placement() == sim::Placement::kLoop && !pipeline.splits_backward();
   if (pipeline.schedule != nullptr && plain) {
@@ -160,10 +171,13 @@ double BubbleShareOf(const Pipeline& pipeline, const std::vector<StagePlan>& sta
   const std::int64_t passes = pipeline.microbatches_of_chunk() * pipeline.shape.chunks;
   const sim::Duration work = passes * (times.forward + times.backward());
   std::optional<sim::Duration> bubble;
-  if (pipeline.schedule != nullptr) bubble = pipeline.schedule->bubble(pipeline.shape, times);
+  sim::PipelineOrder order = OrderOf(pipeline);
+  if (!RunApart(&order) && pipeline.schedule != nullptr) {
+    bubble = pipeline.schedule->bubble(pipeline.shape, times);
+  }
   if (!bubble) {
     const bool bypasses = pipeline.schedule != nullptr && pipeline.schedule->bypasses_optimizer;
-    bubble = BubbleOf(PlayOrder(OrderOf(pipeline), times), bypasses);
+    bubble = BubbleOf(PlayOrder(order, times), bypasses);
   }
   return bubble->seconds() / (*bubble + work).seconds();
 }

@@ -50,9 +50,10 @@ class Parser {
       if (c == ',') continue;
       if (c == '*') {
         if (!repeatable) return Refuse(i + 1, "nothing to repeat before it");
+        const std::size_t star = i + 1;
         const std::optional<std::int64_t> times = TakeNumber(&i);
-        if (!times) return Refuse(i + 1, "a number from 1 to " + Text(kMostLetters) + " is wanted behind it");
-        Repeat(last, *times, i + 1);
+        if (!times) return Refuse(star, "a number from 1 to " + Text(kMostLetters) + " is wanted behind it");
+        Repeat(last, *times, star);
         repeatable = false;
       } else if (c == '(') {
         if (open > 0) return Refuse(i + 1, "a parenthesis inside a parenthesis, which Megatron-LM has not");

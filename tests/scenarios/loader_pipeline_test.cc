@@ -66,10 +66,16 @@ TEST(LoadPipeline, RefusesWhatIsNotSimulatedInOneLine) {
        "--set 3: training.sharding.no_sync: false does not go with zb1p, which makes weight gradients apart "
        "from the rest; leave it out"},
       {{{"pipeline.schedule", "ZB1P"}, {"layout.pipeline", "4"}, {"batch.global", "16777220"}},
-       "--set 1: pipeline.schedule: zb1p: 16777220 pieces of work a stage (micro-batches times chunks); at "
-       "most 1048576 would do"},
+       "--set 1: pipeline.schedule: 16777220 pieces of work a stage (micro-batches times chunks); at most "
+       "1048576 would do"},
+      {{{"pipeline.schedule", "ZB1P"},
+        {"devices", "128"},
+        {"layout.pipeline", "32"},
+        {"batch.global", "1000000"}},
+       "--set 1: pipeline.schedule: zb1p: 32000000 stages x chunks x micro-batches; 16777216 at most are "
+       "simulated"},
       {{{"pipeline.piece_layout", "\"Et*16|t*15x\""}},
-       "--set 1: pipeline.piece_layout: character 12, \"x\": E, t, m or L, \"|\", \"(...)*n\" or \"*n\" is "
+       "--set 1: pipeline.piece_layout: character 11, \"x\": E, t, m or L, \"|\", \"(...)*n\" or \"*n\" is "
        "wanted"},
       {{{"pipeline.piece_layout", "\"Et*16|t*16L\""}, {"pipeline.loss_counts_as_layer", "true"}},
        "--set 1: pipeline.piece_layout: given beside another way to share the layers; one is wanted"},
@@ -120,7 +126,7 @@ TEST_F(OrderFile, GivesTheStepOfTheScheduleThatWroteIt) {
 TEST_F(OrderFile, MistakesHaveItsFileAndLine) {
   // Stage 1 ends a micro-batch before its forward, stage 0 lacks a backward.
   EXPECT_THAT(LoadWith("# two stages\nF0 F1 B0\nF0 B1 F1 B0\n").errors(),
-              ElementsAre(file() + ":2:9: stage 0, step 3: F1 has no backward",
+              ElementsAre(file() + ":2:9: stage 0: has no backward of 1",
                           file() + ":3:4: stage 1, step 1 (B1): comes before its forward"));
   EXPECT_THAT(LoadWith("F0 X\nF0 B0\n").errors(), ElementsAre(testing::StartsWith(file() + ":1:4: \"X\"")));
 }

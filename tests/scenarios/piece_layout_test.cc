@@ -55,7 +55,7 @@ TEST(PieceLayout, MistakesPointIntoTheString) {
       {"Et)L", "character 3, \")\": it closes nothing"},
       {"E((t)*2|)*2L", "character 3, \"(\": a parenthesis inside a parenthesis, which Megatron-LM has not"},
       {"EtmtL", "character 4, \"t\": a layer behind an MTP layer"},
-      {"E(t*1000|)*1000L", "character 14, \"0\": more than 1000000 letters"},
+      {"E(t*1000|)*1000L", "character 11, \"*\": more than 1000000 letters"},
       {"Et|*100000L", "character 3, \"|\": more than 65536 pieces"},
       {"Et\x01L", "character 3, \"?\": E, t, m or L, \"|\", \"(...)*n\" or \"*n\" is wanted"},
   };

@@ -9,10 +9,11 @@
 #include <set>
 #include <string>
 
-#include "hardware/cost_model.h"
+#include "hardware/device_cost_model.h"
 #include "models/memory.h"
 #include "scenarios/checkpoint_plan.h"
 #include "scenarios/closed_form.h"
+#include "scenarios/sharding.h"
 #include "scenarios/stage_memory.h"
 #include "sim/schedule/play_order.h"
 #include "tests/scenarios/loading.h"
@@ -33,7 +34,7 @@ std::vector<Grid> Shapes() {
   std::vector<Grid> grid;
   for (const std::string schedule : kSchedules) {
     for (const std::int64_t p : {1, 2, 3, 4, 6, 8}) {
-      for (const std::int64_t m : {1L, p, 2 * p, 2 * p + 3, 3 * p + 2}) {
+      for (const std::int64_t m : {1L, p, 2 * p, 2 * p + 3}) {
         sim::PipelineShape shape{.stages = static_cast<std::uint32_t>(p),
                                  .microbatches = static_cast<std::uint32_t>(m)};
         shape.chunks = sim::FindPipelineSchedule(schedule)->chunks;
@@ -49,7 +50,7 @@ std::vector<Grid> Shapes() {
 TEST(PipelineStep, TakesExactlyWhatItsOrderTakes) {
   std::set<std::string> seen;
   for (const Grid& at : Shapes()) {
-    for (const sim::PassTimes& times : {Nanoseconds(7, 7, 7), Nanoseconds(5, 11, 3), Nanoseconds(4, 6, 13)}) {
+    for (const sim::PassTimes& times : {Nanoseconds(5, 11, 3), Nanoseconds(4, 6, 13)}) {
       SCOPED_TRACE(testing::Message() << at.schedule << " p " << at.stages << " m " << at.microbatches);
       const Scenario s = ScheduleScenario(at.schedule, at.stages, at.microbatches);
       EXPECT_EQ(StepTimeOf(s, times), PlayOrder(OrderApart(s.pipeline), times).length);
@@ -78,6 +79,21 @@ TEST(PipelineStep, TakesItsWorkAndTheClosedFormOfItsBubble) {
   EXPECT_GT(known, 20);
 }
 
+// (p/2-1)(FB+B-3W) is for pairs that run beside each other in FB = F + B. One after the other,
+// the first of a pair is passed on earlier: half of that bubble is left when all times are equal.
+TEST(PipelineStep, DualPipeWithItsPairsApartHasHalfTheBubbleOfItsClosedForm) {
+  for (const std::string schedule : {"dualpipe", "dualpipev"}) {
+    for (const std::int64_t p : {2, 4, 6}) {
+      const Scenario s = ScheduleScenario(schedule, p, 2 * p + 2);
+      const sim::PassTimes times = Nanoseconds(6, 6, 6);
+      const std::int64_t passes = s.pipeline.microbatches_of_chunk() * s.pipeline.shape.chunks;
+      const sim::Duration bubble = *s.pipeline.schedule->bubble(s.pipeline.shape, times);
+      EXPECT_EQ(2 * (StepTimeOf(s, times) - passes * (times.forward + times.backward())), bubble)
+          << schedule << p;
+    }
+  }
+}
+
 // Without a norm of all gradients no stage waits for the others at the end of a step, and
 // the next one begins as the last one ends, stage after stage: the bypass of Qi et al.
 // does no more than that. ZB-H2 and ZB-V then work without a pause.
@@ -88,7 +104,7 @@ TEST(PipelineStep, WithoutTheGradientNormZeroBubbleSchedulesHaveNone) {
       s.training.gradient_norm = false;
       s.steps = 6;
       const std::int64_t passes = 3 * p * s.pipeline.schedule->chunks;
-      EXPECT_EQ(StepTimeOf(s, Nanoseconds(7, 7, 7)), passes * Nanoseconds(7, 7, 7).forward * 3)
+      EXPECT_EQ(StepTimeOf(s, Nanoseconds(7, 7, 7)), 3 * passes * Nanoseconds(7, 7, 7).forward)
           << schedule << p;
     }
   }
@@ -265,6 +281,8 @@ TEST(PipelineStep, TheReportsBubbleIsTheSchedulesClosedForm) {
   const Scenario s = ScheduleScenario("zb1p", 4, 8);
   const std::vector<StagePlan> stages = PlanStages(s, SplitCost(Nanoseconds(6, 7, 5)));
   Scenario with_peak = s;
+  with_peak.device.capability = 90;
+  for (auto& model : with_peak.device.gemm) model.kind = hardware::GemmModelKind::kRoofline;
   with_peak.device.peak_flops_per_s.fill(1e12);
   const double bubble = 3 * (6 + 12 - 2 * 5), work = 8 * 18;
   EXPECT_NEAR(ClosedFormOf(with_peak, stages).bubble_share, bubble / (bubble + work), 1e-12);
