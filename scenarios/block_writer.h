@@ -60,7 +60,7 @@ class BlockWriter {
   Membership tensor_;
   Membership expert_[3];  // by models::ExpertMove::Group
   std::int64_t expert_group_ = 0;
-  std::vector<std::uint16_t> names_;  // by plan_.blocks
+  std::vector<std::uint16_t> names_;             // by plan_.blocks
   std::vector<std::uint16_t> names_of_weights_;  // likewise, where backwards are split
 };
 

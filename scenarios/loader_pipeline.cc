@@ -64,9 +64,10 @@ void ReadSchedule(const config::Pipeline& in, const Block& top, Scenario* scenar
   }
   const std::int64_t passes = layout.pipeline * layout.virtual_stages * scenario->batch.micro_batches;
   if (pipeline.schedule->splits_backward && passes > kMostPasses) {
-    top.Of("pipeline").Error("schedule", std::string(pipeline.schedule->name) + ": " +
-                                             std::to_string(passes) + " stages x chunks x micro-batches; " +
-                                             std::to_string(kMostPasses) + " at most are simulated");
+    top.Of("pipeline")
+        .Error("schedule", std::string(pipeline.schedule->name) + ": " + std::to_string(passes) +
+                               " stages x chunks x micro-batches; " + std::to_string(kMostPasses) +
+                               " at most are simulated");
   }
 }
 

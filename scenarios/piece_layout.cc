@@ -116,7 +116,8 @@ class Parser {
       }
       layout_.pieces.emplace_back();
     }
-    if (!loss) Refuse(text_.size() + 1, letters_.empty() ? "E, t and L are wanted" : "the loss, L, is wanted");
+    if (!loss)
+      Refuse(text_.size() + 1, letters_.empty() ? "E, t and L are wanted" : "the loss, L, is wanted");
   }
 
   std::string_view text_;

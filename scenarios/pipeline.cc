@@ -27,9 +27,8 @@ sim::Placement Pipeline::placement() const {
 bool Pipeline::splits_backward() const {
   if (order == nullptr) return schedule != nullptr && schedule->splits_backward;
   return std::any_of(order->stages.begin(), order->stages.end(), [](const auto& steps) {
-    return std::any_of(steps.begin(), steps.end(), [](const sim::PipelineStep& step) {
-      return step.kind == Kind::kBackwardInput;
-    });
+    return std::any_of(steps.begin(), steps.end(),
+                       [](const sim::PipelineStep& step) { return step.kind == Kind::kBackwardInput; });
   });
 }
 

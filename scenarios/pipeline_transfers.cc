@@ -22,8 +22,8 @@ std::size_t TransferSlots(const Scenario& scenario) {
 std::optional<std::uint32_t> PipelineTransfers::Partner(const sim::PipelineStep& at, bool forward,
                                                         bool sends) const {
   const Pipeline& pipeline = job_.scenario.pipeline;
-  const auto partner = forward == sends ? StageBehind(pipeline, stage_, at.chunk)
-                                        : StageBefore(pipeline, stage_, at.chunk);
+  const auto partner =
+      forward == sends ? StageBehind(pipeline, stage_, at.chunk) : StageBefore(pipeline, stage_, at.chunk);
   return partner == stage_ ? std::nullopt : partner;
 }
 

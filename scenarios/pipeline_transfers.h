@@ -26,8 +26,8 @@ class PipelineTransfers {
       : job_(job),
         boundary_bytes_(bytes),
         tape_(tape),
-        stage_(static_cast<std::uint32_t>(
-            job.scenario.layout.Coordinate(tape->rank(), Dimension::kPipeline))) {}
+        stage_(
+            static_cast<std::uint32_t>(job.scenario.layout.Coordinate(tape->rank(), Dimension::kPipeline))) {}
 
   // The next work waits for what the step needs; nothing at the model's ends.
   void Receive(std::int64_t step, const sim::PipelineStep& at, bool forward);

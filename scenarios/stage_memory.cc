@@ -28,8 +28,8 @@ sim::Bytes WholeOfChunk(const Scenario& scenario, const StagePlan& plan, std::si
     if (unit.recompute == Recompute::kNone) {
       for (const std::uint32_t block : unit.blocks) whole += plan.blocks[block].activations;
     } else {
-      whole += models::LayerActivationBytes(scenario.model, ExecutionOf(scenario), unit.layer,
-                                            Recompute::kNone);
+      whole +=
+          models::LayerActivationBytes(scenario.model, ExecutionOf(scenario), unit.layer, Recompute::kNone);
     }
   }
   return whole;
@@ -150,8 +150,7 @@ StageMemory LargestStageMemory(const Scenario& scenario, const std::vector<Stage
   StageMemory largest;
   const StageOrders orders(scenario.pipeline);
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    StageMemory memory =
-        MemoryOfStage(scenario, stages[stage], orders.Of(static_cast<std::uint32_t>(stage)));
+    StageMemory memory = MemoryOfStage(scenario, stages[stage], orders.Of(static_cast<std::uint32_t>(stage)));
     if (memory.total > largest.total) largest = std::move(memory);
   }
   return largest;

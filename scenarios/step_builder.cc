@@ -134,8 +134,8 @@ void RankBuilder::Save(std::int64_t step) {
   if (save < 0) return;
   const sim::Rank rank = tape_.rank();
   const Layout& layout = job_.scenario.layout;
-  const Membership data = Join(
-      job_, WithCopies(job_.scenario.pipeline, layout, layout.Group(rank, Dimension::kData)), rank);
+  const Membership data =
+      Join(job_, WithCopies(job_.scenario.pipeline, layout, layout.Group(rank, Dimension::kData)), rank);
   const sim::TaskId gathered =
       Issue(job_, data, {CollectiveKind::kAllGather, job_.saves->Gathered(rank), TaskClass::kCheckpoint},
             StreamKind::kData, LabelOf(job_.names.state, save), &tape_);

@@ -19,10 +19,11 @@ using testing::IsEmpty;
 TEST(LoadPipeline, EveryScheduleIsCalledByItsName) {
   const struct {
     const char *kind, *name, *chunks;
-  } kKinds[] = {{"GPIPE", "gpipe", "1"},   {"ONE_F_ONE_B", "1f1b", "1"}, {"INTERLEAVED", "interleaved", "2"},
-                {"ZB1P", "zb1p", "1"},     {"ZB2P", "zb2p", "1"},        {"ZBV", "zbv", "2"},
-                {"VHALF", "vhalf", "2"},   {"VMIN", "vmin", "2"},        {"DUALPIPE", "dualpipe", "2"},
-                {"DUALPIPEV", "dualpipev", "2"}};
+  } kKinds[] = {
+      {"GPIPE", "gpipe", "1"},        {"ONE_F_ONE_B", "1f1b", "1"}, {"INTERLEAVED", "interleaved", "2"},
+      {"ZB1P", "zb1p", "1"},          {"ZB2P", "zb2p", "1"},        {"ZBV", "zbv", "2"},
+      {"VHALF", "vhalf", "2"},        {"VMIN", "vmin", "2"},        {"DUALPIPE", "dualpipe", "2"},
+      {"DUALPIPEV", "dualpipev", "2"}};
   for (const auto& kind : kKinds) {
     const Loading loading = Load({{"pipeline.schedule", kind.kind}, {"layout.virtual", kind.chunks}});
     EXPECT_THAT(loading.errors(), IsEmpty());
@@ -37,10 +38,9 @@ TEST(LoadPipeline, LayersFollowThePlacement) {
   const auto layers = [](const Sets& sets) { return Load(sets).scenario.value().pipeline.layers_of_piece; };
   EXPECT_THAT(layers({{"pipeline.schedule", "ZBV"}, {"layout.virtual", "2"}}), ElementsAre(8, 8, 8, 8));
   EXPECT_THAT(layers({{"pipeline.schedule", "DUALPIPE"}, {"layout.virtual", "2"}}), ElementsAre(16, 16));
-  EXPECT_THAT(layers({{"pipeline.schedule", "ZBV"},
-                      {"layout.virtual", "2"},
-                      {"pipeline.stage_layers", "[12, 20]"}}),
-              ElementsAre(6, 10, 10, 6));
+  EXPECT_THAT(
+      layers({{"pipeline.schedule", "ZBV"}, {"layout.virtual", "2"}, {"pipeline.stage_layers", "[12, 20]"}}),
+      ElementsAre(6, 10, 10, 6));
   EXPECT_THAT(layers({{"layout.virtual", "2"}, {"pipeline.stage_layers", "[12, 20]"}}),
               ElementsAre(6, 10, 6, 10));
   EXPECT_THAT(layers({{"layout.virtual", "2"}, {"pipeline.piece_layout", "\"Et*7|(t*9|)*2t*7L\""}}),
@@ -52,14 +52,11 @@ TEST(LoadPipeline, RefusesWhatIsNotSimulatedInOneLine) {
     Sets sets;
     const char* error;
   } kCases[] = {
-      {{{"pipeline.schedule", "ZBV"}},
-       "--set 1: pipeline.schedule: zbv: 1 chunk a stage; it has 2"},
+      {{{"pipeline.schedule", "ZBV"}}, "--set 1: pipeline.schedule: zbv: 1 chunk a stage; it has 2"},
       {{{"pipeline.schedule", "DUALPIPE"}, {"layout.virtual", "2"}, {"training.sharding.ranks", "2"}},
        "--set 3: training.sharding.ranks: a part of the data ranks is not simulated where two stages hold "
        "the same pieces (dualpipe); leave it out"},
-      {{{"pipeline.schedule", "ZB1P"},
-        {"layout.pipeline", "1"},
-        {"training.optimizer_sharding", "ZERO_2"}},
+      {{{"pipeline.schedule", "ZB1P"}, {"layout.pipeline", "1"}, {"training.optimizer_sharding", "ZERO_2"}},
        "--set 3: training.optimizer_sharding: ZERO_2 and ZERO_3 do not go with zb1p, which makes weight "
        "gradients apart from the rest; ZERO_1 or NONE"},
       {{{"pipeline.schedule", "ZB1P"}, {"layout.pipeline", "1"}, {"training.sharding.no_sync", "false"}},

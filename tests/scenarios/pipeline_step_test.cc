@@ -118,8 +118,8 @@ TEST(PipelineStep, ActivationsInFlightAreTheClosedForm) {
     const StageOrders orders(s.pipeline);
     std::int64_t most = 0, form = 0;
     for (std::uint32_t stage = 0; stage < at.stages; ++stage) {
-      SCOPED_TRACE(testing::Message() << at.schedule << " p " << at.stages << " m " << at.microbatches
-                                      << " stage " << stage);
+      SCOPED_TRACE(testing::Message()
+                   << at.schedule << " p " << at.stages << " m " << at.microbatches << " stage " << stage);
       const StageMemory memory = MemoryOfStage(s, stages[stage], orders.Of(stage));
       most = std::max(most, memory.micro_batches_in_flight);
       form = std::max<std::int64_t>(form, s.pipeline.InFlight(stage));
@@ -241,9 +241,9 @@ TEST(PipelineStep, TheTurnOfTheVSendsNothing) {
 // Two stages hold each piece: twice the parameters a rank, and reductions over the data
 // ranks of both.
 TEST(PipelineStep, DualPipeAddsUpTheGradientsOfBothCopies) {
-  const Sets job = {{"devices", "16"},        {"layout.tensor", "1"},    {"layout.pipeline", "4"},
-                    {"layout.virtual", "2"},  {"batch.global", "32"},    {"pipeline.schedule", "DUALPIPE"},
-                    {"model.layers", "4"},    {"steps", "2"}};
+  const Sets job = {{"devices", "16"},       {"layout.tensor", "1"}, {"layout.pipeline", "4"},
+                    {"layout.virtual", "2"}, {"batch.global", "32"}, {"pipeline.schedule", "DUALPIPE"},
+                    {"model.layers", "4"},   {"steps", "2"}};
   const Scenario s = Load(job).scenario.value();
   ASSERT_EQ(s.layout.data, 4);
   EXPECT_EQ(SharingOf(s).ranks, 8);

@@ -37,7 +37,8 @@ inline sim::PassTimes Nanoseconds(std::int64_t forward, std::int64_t input, std:
 }
 
 // A layer a piece; from both ends there are as many pieces as stages.
-inline Scenario ScheduleScenario(const std::string& schedule, std::int64_t stages, std::int64_t micro_batches) {
+inline Scenario ScheduleScenario(const std::string& schedule, std::int64_t stages,
+                                 std::int64_t micro_batches) {
   const std::int64_t chunks = sim::FindPipelineSchedule(schedule)->chunks;
   Scenario s = SyntheticScenario(stages, micro_batches, chunks, schedule);
   s.pipeline.layers_of_piece.resize(PieceCount(s.pipeline.placement(), s.pipeline.shape));
