@@ -58,7 +58,7 @@ class Counter {
           Forward(plan_.blocks[block]);
           if (unit.recompute == Recompute::kFull) Forward(plan_.blocks[block]);
           Backward(plan_.blocks[block]);
-          if (scenario_.pipeline.splits_backward()) tasks_ += 1;  // its weight gradients
+          if (scenario_.pipeline.splits_backward()) WeightHalf(plan_.blocks[block]);
         }
       }
       if (scenario_.layout.pipeline > 1) tasks_ += 4;  // a send and a receive each way
@@ -140,6 +140,11 @@ class Counter {
     tasks_ += (block.gather_backward > sim::Bytes() ? 2 : 0) + (block.gather_again > sim::Bytes() ? 1 : 0);
     Tensor(block.gather_backward, false);
     Tensor(block.gather_again, false);
+  }
+
+  // Weight gradients are a task of their own already where they run beside a reduction.
+  void WeightHalf(const BlockPlan& block) {
+    if (scenario_.layout.tensor == 1 || !block.experts.empty()) tasks_ += 1;
   }
 
   void Data(std::uint32_t at) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "hardware/device_cost_model.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/loader.h"
@@ -24,6 +26,20 @@ TEST(Estimate, IsAtMost15PerCentMoreThanTheTasksThatAreBuilt) {
   for (const std::string name : {"llama_7b_256xh800", "sc21_gpt_7_5b_128xa100", "megatron_22b_8xa100_full",
                                  "megatron_22b_8xa100_sp_selective", "mcore_gpt_7_1b_96xh100"}) {
     const Scenario scenario = Load(name);
+    const StepProgram steps = BuildSteps(scenario, hardware::DeviceCostModel(scenario.device)).value();
+    const double built = static_cast<double>(steps.program.tasks());
+    EXPECT_GE(EstimateOf(scenario, steps.stages).tasks / built, 0.98) << name;
+    EXPECT_LE(EstimateOf(scenario, steps.stages).tasks / built, 1.15) << name;
+  }
+}
+
+TEST(Estimate, CountsSplitBackwards) {
+  for (const auto& [name, schedule, chunks] :
+       {std::tuple("zero_bubble_1_5b_8xa100", "ZB1P", "1"), std::tuple("zero_bubble_6_2b_8xa100", "ZBV", "2"),
+        std::tuple("llama_70b_64xh800_a", "ZB2P", "1")}) {
+    const Scenario scenario =
+        Load(name,
+             {{1, "pipeline.schedule", schedule}, {2, "layout.virtual", chunks}, {3, "batch.global", "192"}});
     const StepProgram steps = BuildSteps(scenario, hardware::DeviceCostModel(scenario.device)).value();
     const double built = static_cast<double>(steps.program.tasks());
     EXPECT_GE(EstimateOf(scenario, steps.stages).tasks / built, 0.98) << name;
