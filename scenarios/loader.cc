@@ -140,7 +140,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   ReadLayout(in, top, &scenario);
   ReadBatch(in, top, &scenario);
   CheckModelFits(top, parts.model.has_value(), &scenario);
-  ReadPipeline(in, top, parts.model.has_value(), &scenario);
+  ReadPipeline(in, top, folder, parts.model.has_value(), &scenario);
   ReadTraining(in.training(), top, parts.device.has_value(), &scenario);
   ReadCheckpoint(in, top, &scenario);
   ReadRun(in, top, &scenario);
@@ -160,7 +160,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   const models::Model& model = scenario.model;
   const sim::Wide numbers = models::WidestTensor(model, ExecutionOf(scenario)) * scenario.batch.micro *
                             scenario.batch.sequence_length * (model.layers + 1) *
-                            scenario.pipeline.schedule->in_flight(scenario.pipeline.shape, 0);
+                            scenario.pipeline.InFlight(0);
   if (numbers > kMostNumbers) {
     top.Of("batch").Error("micro",
                           "the micro-batches in flight would hold more than 2e16 numbers; fewer are wanted");
