@@ -29,9 +29,14 @@ void AddGroups(const Scenario& scenario, const char* name, GroupOf group_of, std
   kinds->push_back(std::move(kind));
 }
 
+// `copies`: the ranks of another stage that hold the same pieces belong to it.
 template <class AnyDimension>
-void Add(const Scenario& scenario, const char* name, AnyDimension dimension, std::vector<GroupKind>* kinds) {
-  const auto group_of = [&](sim::Rank rank) { return scenario.layout.Group(rank, dimension); };
+void Add(const Scenario& scenario, const char* name, AnyDimension dimension, std::vector<GroupKind>* kinds,
+         bool copies = false) {
+  const auto group_of = [&](sim::Rank rank) {
+    std::vector<sim::Rank> group = scenario.layout.Group(rank, dimension);
+    return copies ? WithCopies(scenario.pipeline, scenario.layout, std::move(group)) : group;
+  };
   AddGroups(scenario, name, group_of, kinds);
 }
 
@@ -51,16 +56,18 @@ std::vector<GroupKind> GroupsOf(const Scenario& scenario) {
   std::vector<GroupKind> kinds;
   Add(scenario, "tensor", Dimension::kTensor, &kinds);
   AddContext(scenario, &kinds);
-  Add(scenario, "data", Dimension::kData, &kinds);
+  Add(scenario, "data", Dimension::kData, &kinds, /*copies=*/true);
   if (scenario.layout.context > 1) {
-    const auto copies = [&](sim::Rank r) { return scenario.layout.Copies(r); };
+    const auto copies = [&](sim::Rank r) {
+      return WithCopies(scenario.pipeline, scenario.layout, scenario.layout.Copies(r));
+    };
     AddGroups(scenario, "data x context", copies, &kinds);
   }
   Add(scenario, "pipeline", Dimension::kPipeline, &kinds);
   if (scenario.model.experts.routed == 0 || !scenario.layout.spreads_experts()) return kinds;
   Add(scenario, "expert tensor", ExpertDimension::kExpertTensor, &kinds);
   Add(scenario, "expert", ExpertDimension::kExpert, &kinds);
-  Add(scenario, "expert data", ExpertDimension::kExpertData, &kinds);
+  Add(scenario, "expert data", ExpertDimension::kExpertData, &kinds, /*copies=*/true);
   return kinds;
 }
 
