@@ -61,6 +61,11 @@ class Counter {
         }
       }
       if (scenario_.layout.pipeline > 1) tasks_ += 4;  // a send and a receive each way
+      if (plan_.scales > sim::Bytes()) {
+        tasks_ += 2;
+        Tensor(plan_.scales, true);
+        Tensor(plan_.scales, true);
+      }
     }
     const auto micro_batches = static_cast<double>(scenario_.batch.micro_batches);
     tasks_ *= micro_batches;
