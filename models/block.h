@@ -73,7 +73,7 @@ enum class Recipe : std::uint8_t {
 };
 struct Matmul {
   Recipe recipe = Recipe::kNone;
-  bool one_order = true;  // the matrix units take FP8 in one order of memory only
+  bool one_order = true;           // the matrix units take FP8 in one order of memory only
   bool eight_bit_weights = false;  // weights are held in eight bits; only second copies are made
 };
 

@@ -264,8 +264,8 @@ models::Execution ExecutionOf(const Scenario& scenario) {
 models::Execution ExecutionOf(const Scenario& scenario, std::int64_t layer) {
   models::Execution execution = ExecutionOf(scenario);
   const Matmul& matmul = scenario.training.matmul;
-  const bool wide = layer < matmul.first_layers_bf16 ||
-                    layer >= scenario.model.layers - matmul.last_layers_bf16;
+  const bool wide =
+      layer < matmul.first_layers_bf16 || layer >= scenario.model.layers - matmul.last_layers_bf16;
   if (wide) execution.matmul = {};
   return execution;
 }

@@ -31,9 +31,9 @@ void CheckDevice(const Block& block, const Scenario& scenario) {
   const sim::NumberFormat format = models::FormatOf(training.matmul.recipe, training.format);
   const hardware::Device& device = scenario.device;
   if (hardware::SupportsFormat(device, format)) return;
-  block.Error("recipe", std::string(hardware::ToText(format)) + " products: " +
-                            hardware::WhyNotFormat(device, format) + "; \"" + device.name + "\" has " +
-                            hardware::FormatsOf(device));
+  block.Error("recipe", std::string(hardware::ToText(format)) +
+                            " products: " + hardware::WhyNotFormat(device, format) + "; \"" + device.name +
+                            "\" has " + hardware::FormatsOf(device));
 }
 
 // What is not simulated together with a recipe.
@@ -44,13 +44,15 @@ void CheckTogether(const Block& block, const Scenario& scenario) {
                               "; BF16 or FP16 is wanted");
   }
   if (training.optimizer_sharding == OptimizerSharding::kZero3) {
-    block.Error("recipe", "is not simulated with optimizer_sharding ZERO_3, which would cast or gather "
-                          "weights for each micro-batch; ZERO_1 or ZERO_2 would do");
+    block.Error("recipe",
+                "is not simulated with optimizer_sharding ZERO_3, which would cast or gather "
+                "weights for each micro-batch; ZERO_1 or ZERO_2 would do");
   }
   if (training.recompute == Recompute::kSelective &&
       (training.selective.norm_output || training.selective.nonlinearity)) {
-    block.Error("recipe", "is not simulated with recompute_modules LAYERNORM or NONLINEARITY, whose outputs "
-                          "are kept in eight bits only; CORE_ATTENTION would do");
+    block.Error("recipe",
+                "is not simulated with recompute_modules LAYERNORM or NONLINEARITY, whose outputs "
+                "are kept in eight bits only; CORE_ATTENTION would do");
   }
   if (!training.matmul.parameter_gather) return;
   const bool sharded = training.optimizer_sharding != OptimizerSharding::kReplicated;
@@ -78,7 +80,8 @@ void ReadMatmul(const config::Training& in, const Block& training, bool has_devi
   const auto some = [&](const char* name, bool has, std::int64_t value) {
     return block.Optional(name, has, value, 0, layers, 0);
   };
-  matmul.first_layers_bf16 = some("first_layers_bf16", from.has_first_layers_bf16(), from.first_layers_bf16());
+  matmul.first_layers_bf16 =
+      some("first_layers_bf16", from.has_first_layers_bf16(), from.first_layers_bf16());
   matmul.last_layers_bf16 = some("last_layers_bf16", from.has_last_layers_bf16(), from.last_layers_bf16());
   matmul.parameter_gather = from.fp8_param_gather();
   CheckTogether(block, *scenario);

@@ -176,8 +176,9 @@ bool DependsOn(const Scenario& scenario, const hardware::Figure& figure) {
   const std::string attention = std::string(": ") + hardware::ToText(scenario.training.attention);
   const bool alone = scenario.devices == 1;
   const bool one_node = scenario.devices <= scenario.device.node.devices;
-  const std::string linear = std::string(": ") + hardware::ToText(models::FormatOf(
-                                                     scenario.training.matmul.recipe, scenario.training.format));
+  const std::string linear =
+      std::string(": ") +
+      hardware::ToText(models::FormatOf(scenario.training.matmul.recipe, scenario.training.format));
   if (key.starts_with("peaks") || key.starts_with("gemm")) {
     return Has(figure.value + " ", format + " ") || Has(figure.value + " ", linear + " ");
   }

@@ -67,8 +67,8 @@ struct Unit {
 // unit may be several times the scenario's bucket.
 struct Bucket {
   std::int64_t parameters = 0;
-  std::int64_t parts = 1;  // near-equal; see PartOf
-  bool experts = false;    // reduced over the ranks that hold the same experts
+  std::int64_t parts = 1;       // near-equal; see PartOf
+  bool experts = false;         // reduced over the ranks that hold the same experts
   std::int64_t eight_bits = 0;  // of `parameters`, gathered in eight bits
 };
 
@@ -86,8 +86,8 @@ struct StagePlan {
   sim::WorkTimes optimizer;               // clip and update of what a rank owns
   sim::Bytes boundary;                    // activations sent to the next piece, one micro-batch, one rank
   sim::Bytes tied_gradient;               // to reduce between first and last stage; zero = none
-  sim::Bytes scales;                      // kTensorDelayed: largest numbers of a chunk, reduced over the tensor group
-  sim::Bytes sequence_gradient;           // norms' gradients, reduced over the tensor group; zero = none
+  sim::Bytes scales;             // kTensorDelayed: largest numbers of a chunk, reduced over the tensor group
+  sim::Bytes sequence_gradient;  // norms' gradients, reduced over the tensor group; zero = none
 };
 
 // The layers of the model that piece `piece` holds, as [first, last).

@@ -144,8 +144,7 @@ std::string StageTable(const Report& r) {
       i = r.stages.size() - 1;
     }
     const StageReport& s = r.stages[i];
-    const sim::Bytes weights =
-        PartOf(s, "weights") + PartOf(s, "expert_weights") + PartOf(s, "fp8_weights");
+    const sim::Bytes weights = PartOf(s, "weights") + PartOf(s, "expert_weights") + PartOf(s, "fp8_weights");
     const sim::Bytes gradients = PartOf(s, "gradients") + PartOf(s, "expert_gradients");
     const sim::Bytes optimizer = PartOf(s, "master_weights") + PartOf(s, "moments") +
                                  PartOf(s, "expert_master_weights") + PartOf(s, "expert_moments");

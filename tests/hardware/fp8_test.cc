@@ -49,8 +49,9 @@ TEST(Fp8Products, WithBlockScalesAreSlowerThanDeepGemmByAQuarterAtMost) {
     std::int64_t m, n, k;
     double tflops;
   };
-  for (const Row& r : {Row{4096, 2112, 7168, 1127}, Row{4096, 24576, 1536, 1212}, Row{4096, 32768, 512, 775},
-                       Row{4096, 7168, 16384, 1520}, Row{4096, 4096, 7168, 1410}, Row{4096, 7168, 2048, 1168}}) {
+  for (const Row& r :
+       {Row{4096, 2112, 7168, 1127}, Row{4096, 24576, 1536, 1212}, Row{4096, 32768, 512, 775},
+        Row{4096, 7168, 16384, 1520}, Row{4096, 4096, 7168, 1410}, Row{4096, 7168, 2048, 1168}}) {
     const double ratio = Tflops("h800_sxm", NumberFormat::kFp8Block, r.m, r.n, r.k) / r.tflops;
     EXPECT_GT(ratio, r.k < 1024 ? 0.70 : 0.75) << r.n << " x " << r.k;
     EXPECT_LT(ratio, 1) << r.n << " x " << r.k;

@@ -63,11 +63,10 @@ TEST(Casts, BytesAreInClosedForm) {
     bool one_order;
     std::int64_t of_32;  // bytes moved for 32 numbers
   };
-  for (const Case& c : {Case{Recipe::kTensorDelayed, true, 32 * (2 + 2)},
-                        Case{Recipe::kTensorDelayed, false, 32 * (2 + 1)},
-                        Case{Recipe::kTensorCurrent, true, 32 * (4 + 2)},
-                        Case{Recipe::kBlock, true, 32 * (2 + 2) + 2},
-                        Case{Recipe::kMx, false, 32 * (2 + 2) + 2}}) {
+  for (const Case& c :
+       {Case{Recipe::kTensorDelayed, true, 32 * (2 + 2)}, Case{Recipe::kTensorDelayed, false, 32 * (2 + 1)},
+        Case{Recipe::kTensorCurrent, true, 32 * (4 + 2)}, Case{Recipe::kBlock, true, 32 * (2 + 2) + 2},
+        Case{Recipe::kMx, false, 32 * (2 + 2) + 2}}) {
     SCOPED_TRACE(ToText(c.recipe));
     const Execution e = InRecipe(c.recipe, 1, c.one_order);
     EXPECT_EQ(BytesOf("cast_input", m, e), inputs / 32 * c.of_32);
@@ -101,7 +100,8 @@ TEST(Casts, GathersMoveEightBitsAndReductionsSixteen) {
     const auto block = [&](Recipe r) {
       return mlp ? MlpBlock(m, InRecipe(r, 4), 0) : AttentionBlock(m, InRecipe(r, 4), 0);
     };
-    const Block wide = block(Recipe::kNone), tensor = block(Recipe::kTensorCurrent), blocks = block(Recipe::kBlock);
+    const Block wide = block(Recipe::kNone), tensor = block(Recipe::kTensorCurrent),
+                blocks = block(Recipe::kBlock);
     EXPECT_EQ(wide.gather_forward, Bytes(2 * whole));
     EXPECT_EQ(tensor.gather_forward, Bytes(whole));
     EXPECT_EQ(tensor.gather_backward, Bytes(whole));
@@ -172,7 +172,8 @@ TEST(Casts, DispatchInEightBitsCastsTokensOnceAndNotRows) {
   const std::int64_t wide = BytesOf("cast_input", m, e, 5);
   e.experts.fp8_dispatch = true;
   const std::int64_t tokens = kTokens * m.hidden, rows = 8 * tokens;
-  EXPECT_EQ(wide - BytesOf("cast_input", m, e, 5), rows / 32 * (2 * 32 + 2 * 33) - tokens / 32 * (2 * 32 + 33));
+  EXPECT_EQ(wide - BytesOf("cast_input", m, e, 5),
+            rows / 32 * (2 * 32 + 2 * 33) - tokens / 32 * (2 * 32 + 33));
   // Of inputs and of gradients: one copy read, one written.
   EXPECT_EQ(BytesOf("second_copy_fp8", m, e, 5), 2 * 2 * rows / 32 * 33);
 }

@@ -34,10 +34,11 @@ TEST(Recipes, AreRead) {
 }
 
 TEST(Recipes, NeedADeviceThatHasTheirFormat) {
-  EXPECT_THAT(Load(With({{"hardware", "a100_80_sxm"}, {"topology", "rail_optimised_hdr"}})).errors(),
-              ElementsAre(AllOf(HasSubstr("training.matmul.recipe: FP8 products: FP8 needs compute capability "
-                                          "8.9 or more, and \"a100_80_sxm\" has 8.0"),
-                                HasSubstr("\"a100_80_sxm\" has BF16, FP16, TF32, FP32"))));
+  EXPECT_THAT(
+      Load(With({{"hardware", "a100_80_sxm"}, {"topology", "rail_optimised_hdr"}})).errors(),
+      ElementsAre(AllOf(HasSubstr("training.matmul.recipe: FP8 products: FP8 needs compute capability "
+                                  "8.9 or more, and \"a100_80_sxm\" has 8.0"),
+                        HasSubstr("\"a100_80_sxm\" has BF16, FP16, TF32, FP32"))));
   EXPECT_THAT(Load(With({}, "MXFP8")).errors(),
               ElementsAre(AllOf(HasSubstr("MXFP8 needs compute capability 10.0"),
                                 HasSubstr("\"h100_sxm\" has BF16, FP16, TF32, FP32, FP8, FP8_BLOCK"))));
@@ -45,16 +46,18 @@ TEST(Recipes, NeedADeviceThatHasTheirFormat) {
 }
 
 TEST(Recipes, SayWhatTheyDoNotGoWith) {
-  EXPECT_THAT(Load(With({{"training.format", "FP32"}, {"training.attention", "UNFUSED"}})).errors(),
-              ElementsAre(HasSubstr("training.matmul.recipe: with training.format FP32; BF16 or FP16 is wanted")));
+  EXPECT_THAT(
+      Load(With({{"training.format", "FP32"}, {"training.attention", "UNFUSED"}})).errors(),
+      ElementsAre(HasSubstr("training.matmul.recipe: with training.format FP32; BF16 or FP16 is wanted")));
   EXPECT_THAT(Load(With({{"layout.pipeline", "1"}, {"training.optimizer_sharding", "ZERO_3"}})).errors(),
               ElementsAre(HasSubstr("is not simulated with optimizer_sharding ZERO_3")));
   EXPECT_THAT(
       Load(With({{"training.recompute", "SELECTIVE"}, {"training.recompute_modules", "LAYERNORM"}})).errors(),
       ElementsAre(HasSubstr("is not simulated with recompute_modules LAYERNORM or NONLINEARITY")));
-  EXPECT_THAT(Load(With({{"training.optimizer_sharding", "NONE"}, {"training.matmul.fp8_param_gather", "true"}}))
-                  .errors(),
-              ElementsAre(HasSubstr("training.matmul.fp8_param_gather: nothing is gathered with NONE")));
+  EXPECT_THAT(
+      Load(With({{"training.optimizer_sharding", "NONE"}, {"training.matmul.fp8_param_gather", "true"}}))
+          .errors(),
+      ElementsAre(HasSubstr("training.matmul.fp8_param_gather: nothing is gathered with NONE")));
   EXPECT_THAT(Load(With({{"training.matmul.first_layers_bf16", "33"}})).errors(),
               ElementsAre(HasSubstr("training.matmul.first_layers_bf16: 33 is out of range")));
   EXPECT_THAT(Load({{"training.matmul.fp8_param_gather", "true"}}).errors(),
