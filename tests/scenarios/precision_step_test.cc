@@ -6,10 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "scenarios/checkpoint_report.h"
 #include "scenarios/closed_form.h"
 #include "scenarios/run.h"
 #include "scenarios/stage_memory.h"
 #include "scenarios/step_builder.h"
+#include "sim/program/executor.h"
 #include "tests/scenarios/loading.h"
 #include "tests/scenarios/synthetic.h"
 
@@ -100,8 +102,9 @@ TEST(PrecisionStep, WeightsInEightBitsHalveWhatIsHeldAndGathered) {
 }
 
 TEST(PrecisionStep, TheReportSaysWhichPeakUtilisationIsOf) {
-  const Report wide = Run(Loaded({})).value().report;
-  const Report eight = Run(Loaded({{"training.matmul.recipe", "FP8_TENSOR_DELAYED"}})).value().report;
+  const Report wide = scenarios::Run(Loaded({})).value().report;
+  const Report eight =
+      scenarios::Run(Loaded({{"training.matmul.recipe", "FP8_TENSOR_DELAYED"}})).value().report;
   EXPECT_LT(eight.step_time, wide.step_time);
   for (const Report* r : {&wide, &eight}) {
     EXPECT_EQ(r->peak_format, "BF16");
