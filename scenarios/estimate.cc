@@ -189,7 +189,7 @@ bool HasEndlessWork(const StagePlan& plan) {
          std::any_of(plan.blocks.begin(), plan.blocks.end(), [&](const BlockPlan& b) {
            return endless(b.before_gather) || endless(b.main) || endless(b.after_reduce) ||
                   endless(b.backward_head) || endless(b.backward_main) || endless(b.backward_weight) ||
-                  endless(b.backward_tail) || endless(b.selective_recompute) ||
+                  endless(b.backward_tail) || endless(b.selective_recompute) || endless(b.weight_casts) ||
                   std::any_of(b.experts.begin(), b.experts.end(),
                               [&](const ExpertPlan& e) { return endless(e.forward) || endless(e.backward); });
          });

@@ -113,7 +113,7 @@ TEST(PrecisionStep, TheReportSaysWhichPeakUtilisationIsOf) {
   }
   EXPECT_EQ(wide.matmul_recipe, "");
   EXPECT_EQ(eight.matmul_recipe, "FP8_TENSOR_DELAYED");
-  EXPECT_EQ(eight.matmul_peak_tflops, 1978.9);
+  EXPECT_DOUBLE_EQ(eight.matmul_peak_tflops, 1978.9);
 }
 
 }  // namespace
