@@ -28,7 +28,11 @@ const std::vector<Layer>& Layers() {
       {"scenarios", {"models", "hardware", "topologies", "sim", "proto"}, true},
       {"scenarios/output", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       // Errors and source places come from proto; reading messages is for those below.
-      {"tools", {"scenarios", "scenarios/output", "models", "hardware", "topologies", "sim", "proto"}, false},
+      {"scenarios/import", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
+      {"tools",
+       {"scenarios", "scenarios/import", "scenarios/output", "models", "hardware", "topologies", "sim",
+        "proto"},
+       false},
   };
   return layers;
 }
