@@ -8,7 +8,7 @@ namespace {
 
 // The first compute capability with matrix units for the format.
 // Source: CUDA C++ Programming Guide, tables of arithmetic and tensor core
-// formats by compute capability.
+// formats by compute capability; Transformer Engine's checks of its recipes.
 std::int32_t NeededCapability(sim::NumberFormat format) {
   switch (format) {
     case sim::NumberFormat::kFp32:
@@ -20,6 +20,10 @@ std::int32_t NeededCapability(sim::NumberFormat format) {
       return 80;
     case sim::NumberFormat::kFp8:
       return 89;
+    case sim::NumberFormat::kFp8Block:
+      return 90;
+    case sim::NumberFormat::kMxFp8:
+      return 100;
   }
   return 0;
 }
@@ -56,6 +60,10 @@ const char* ToText(sim::NumberFormat format) {
       return "FP16";
     case sim::NumberFormat::kFp8:
       return "FP8";
+    case sim::NumberFormat::kFp8Block:
+      return "FP8_BLOCK";
+    case sim::NumberFormat::kMxFp8:
+      return "MXFP8";
   }
   return "";
 }
@@ -97,6 +105,15 @@ std::string WhyNotFormat(const Device& device, sim::NumberFormat format) {
     if (SupportsFormat(device, other)) return why + "; use " + ToText(other);
   }
   return why;
+}
+
+std::string FormatsOf(const Device& device) {
+  using enum sim::NumberFormat;
+  std::string known;
+  for (const sim::NumberFormat format : {kBf16, kFp16, kTf32, kFp32, kFp8, kFp8Block, kMxFp8}) {
+    if (SupportsFormat(device, format)) known += (known.empty() ? "" : ", ") + std::string(ToText(format));
+  }
+  return known;
 }
 
 double PeakFlopsPerSecond(const Device& device, sim::NumberFormat format) {

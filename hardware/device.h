@@ -19,7 +19,7 @@
 
 namespace hardware {
 
-inline constexpr std::size_t kNumberFormats = 5;  // sim::NumberFormat
+inline constexpr std::size_t kNumberFormats = 7;  // sim::NumberFormat
 inline constexpr std::size_t kMemoryClasses = 5;  // sim::MemoryClass
 
 // How well a figure is known.
@@ -165,12 +165,15 @@ struct Device {
 double PeakFlopsPerSecond(const Device& device, sim::NumberFormat format);
 
 // Whether matrix products in this format run on the device's matrix units (or
-// at all): BF16 and TF32 need capability 80, FP8 needs 89, and the file a peak.
+// at all): BF16 and TF32 need capability 80, FP8 89, block scales 90 and MXFP8 100, and the file figures.
 bool SupportsFormat(const Device& device, sim::NumberFormat format);
 
 // Why not, with a way out: "BF16 needs compute capability 8.0 or more, and
 // "v100_sxm" has 7.0; use FP16". Empty where SupportsFormat.
 std::string WhyNotFormat(const Device& device, sim::NumberFormat format);
+
+// The formats that it has, for messages: "BF16, FP16, TF32, FP32".
+std::string FormatsOf(const Device& device);
 
 // Whether the device has this implementation of attention. UNFUSED always is.
 bool SupportsAttention(const Device& device, sim::AttentionKind implementation);

@@ -224,12 +224,21 @@ void CheckAtMost(double part, double whole, const char* part_name, const char* w
                      Number(part) + " is more than " + whole_name + ", " + Number(whole));
 }
 
+// Block-scaled numbers are multiplied by FP8's units.
+Hardware::Format UnitsOf(int format) {
+  const bool scaled = format == Hardware::FP8_BLOCK || format == Hardware::MXFP8;
+  return scaled ? Hardware::FP8 : static_cast<Hardware::Format>(format);
+}
+
 // Every peak has one GEMM model and the other way round.
 void CheckFormats(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
   std::set<int> peaks, modelled;
   for (int i = 0; i < message.peaks_size(); ++i) {
     const proto::Field place = root.At("peaks", i).At("format");
-    if (!peaks.insert(message.peaks(i).format()).second) {
+    if (UnitsOf(message.peaks(i).format()) != message.peaks(i).format()) {
+      diagnostics->Error(place.place(), Hardware::Format_Name(message.peaks(i).format()) +
+                                            " has the peak of FP8, which is to be given for FP8");
+    } else if (!peaks.insert(message.peaks(i).format()).second) {
       diagnostics->Error(place.place(), Hardware::Format_Name(message.peaks(i).format()) + " has two peaks");
     }
   }
@@ -246,7 +255,7 @@ void CheckFormats(const Hardware& message, const proto::Field& root, proto::Diag
       if (!modelled.insert(gemm.formats(j)).second) {
         diagnostics->Error(place.At("formats", j).place(), name + " has two models");
       }
-      if (peaks.count(gemm.formats(j)) == 0) {
+      if (peaks.count(UnitsOf(gemm.formats(j))) == 0) {
         diagnostics->Error(place.At("formats", j).place(), name + " has a model and no peak");
       }
     }

@@ -36,6 +36,10 @@ std::size_t PositionOf(Hardware::Format format) {
       return static_cast<std::size_t>(sim::NumberFormat::kFp16);
     case Hardware::FP8:
       return static_cast<std::size_t>(sim::NumberFormat::kFp8);
+    case Hardware::FP8_BLOCK:
+      return static_cast<std::size_t>(sim::NumberFormat::kFp8Block);
+    case Hardware::MXFP8:
+      return static_cast<std::size_t>(sim::NumberFormat::kMxFp8);
     default:
       CHECK(false);
   }
@@ -91,6 +95,9 @@ AttentionModel::Pass ConvertPass(const Hardware::AttentionPass& pass) {
 void ConvertCompute(const Hardware& message, Device* device) {
   for (const Hardware::Peak& peak : message.peaks()) {
     device->peak_flops_per_s[PositionOf(peak.format())] = peak.tflops() * kTera;
+  }
+  for (const Hardware::Format scaled : {Hardware::FP8_BLOCK, Hardware::MXFP8}) {
+    device->peak_flops_per_s[PositionOf(scaled)] = device->peak_flops_per_s[PositionOf(Hardware::FP8)];
   }
   for (const Hardware::Gemm& gemm : message.gemm()) {
     for (const int format : gemm.formats()) {

@@ -1,6 +1,7 @@
 #include "models/attention_core.h"
 #include "models/context_core.h"
 #include "models/kernels.h"
+#include "models/quantise.h"
 #include "models/transformer.h"
 
 namespace models {
@@ -28,35 +29,41 @@ void AddMain(const Core& core, Block* block) {
   const std::int64_t vector = qkv * sizes.element;
   const bool bias = core.model.biases.qkv, fused = core.execution.fused;
   std::vector<Kernel>* main = &block->main;
-  main->push_back(Gemm("qkv", {sizes.tokens, qkv, core.model.hidden, 1}, core.execution.format,
-                       bias && fused ? vector : 0));
+  const std::int64_t hidden = core.model.hidden;
+  const auto format = LinearFormat(core.execution);
+  main->push_back(Gemm("qkv", {sizes.tokens, qkv, hidden, 1}, format, bias && fused ? vector : 0));
+  AddWeightCast(core.execution, qkv, hidden, 1, block);
   if (bias && !fused) main->push_back(Moves("qkv_bias", 2 * sizes.tokens * vector + vector));
   if (core.model.relative_positions) {
-    main->push_back(
-        Gemm("position_keys", {core.length, sizes.query, core.model.hidden, 1}, core.execution.format));
+    AddCast("cast_input", core.execution, core.length * hidden, main);
+    main->push_back(Gemm("position_keys", {core.length, sizes.query, hidden, 1}, format));
+    AddWeightCast(core.execution, sizes.query, hidden, 1, block);
   }
   if (core.model.qk_norm) AddHeadNorms(core, false, main);
   if (core.model.rotary) AddRotary(core, "rotary", core.query_bytes + core.key_bytes, main);
   main = AddCoreForwardTo(core, block);
-  main->push_back(
-      Gemm("attention_output", {sizes.tokens, core.model.hidden, sizes.query, 1}, core.execution.format));
+  AddCast("cast_input", core.execution, sizes.tokens * sizes.query, main);
+  main->push_back(Gemm("attention_output", {sizes.tokens, hidden, sizes.query, 1}, format));
+  AddWeightCast(core.execution, hidden, sizes.query, 1, block);
 }
 
 void AddBackwardMain(const Core& core, Block* block) {
   const Sizes& sizes = core.sizes;
   const std::int64_t hidden = core.model.hidden, qkv = sizes.query + 2 * sizes.kv;
   std::vector<Kernel>* main = &block->backward_main;
-  main->push_back(
-      Gemm("attention_output_dgrad", {sizes.tokens, sizes.query, hidden, 1}, core.execution.format));
+  const auto format = LinearFormat(core.execution);
+  main->push_back(Gemm("attention_output_dgrad", {sizes.tokens, sizes.query, hidden, 1}, format));
   AddWeightGradient("attention_output_wgrad", hidden, sizes.query, sizes.tokens, core.execution, main);
   main = AddCoreBackwardTo(core, block);
   if (core.model.rotary) AddRotary(core, "rotary_backward", core.query_bytes + core.key_bytes, main);
   if (core.model.qk_norm) AddHeadNorms(core, true, main);
   if (core.model.relative_positions) {
+    AddCast("cast_gradient", core.execution, core.length * sizes.query, main);
     AddWeightGradient("position_keys_wgrad", sizes.query, hidden, core.length, core.execution, main);
   }
   if (core.model.biases.qkv) AddBiasGradient("qkv_bias_gradient", sizes.tokens * qkv * sizes.element, main);
-  main->push_back(Gemm("qkv_dgrad", {sizes.tokens, hidden, qkv, 1}, core.execution.format));
+  AddCast("cast_gradient", core.execution, sizes.tokens * qkv, main);
+  main->push_back(Gemm("qkv_dgrad", {sizes.tokens, hidden, qkv, 1}, format));
   if (SharesNorm(core.model)) {
     main->push_back(Moves("branch_gradient_sum", 3 * sizes.whole_h * sizes.element));
   }
@@ -68,7 +75,8 @@ void AddActivations(const Core& core, Block* block) {
   std::vector<Activation>* kept = &block->activations;
   const Bytes cut(sizes.cut_h * sizes.element);
   kept->push_back({"norm_input", cut});
-  kept->push_back({"qkv_input", cut, core.execution.selective.norm_output});
+  kept->push_back({"qkv_input", Bytes(LinearInputBytes(core.execution, sizes.cut_h)),
+                   core.execution.selective.norm_output});
   if (core.model.qk_norm) {
     kept->push_back({"query_norm_input", Bytes(core.query_bytes)});
     kept->push_back({"key_norm_input", Bytes(core.key_bytes)});
@@ -84,6 +92,7 @@ Block GroupedAttentionBlock(const Core& core) {
   block.name = "attention";
   AddActivations(core, &block);
   AddNorm("norm", model.norm, core.sizes.cut, model.hidden, execution, &block.before_gather);
+  AddGatheredInputCast(model, execution, &block);
   AddMain(core, &block);
   if (model.parallel_residual) {
     // The feed-forward's end adds both to the residual.
@@ -92,6 +101,7 @@ Block GroupedAttentionBlock(const Core& core) {
   } else {
     AddAfterReduce(model, execution, bias, &block);
     AddBackwardHead(model, execution, bias, &block);
+    AddGatheredGradientCast(model, execution, &block);
   }
   AddNormAgain(model, execution, &block);
   AddCoreAgain(core, &block);

@@ -2,6 +2,7 @@
 
 #include "models/context_core.h"
 #include "models/parameters.h"
+#include "models/quantise.h"
 
 namespace models {
 namespace {
@@ -136,7 +137,11 @@ void AddCoreActivations(const Core& core, std::vector<Activation>* kept) {
       kept->push_back({"score_dropout", square, again});
     }
   }
-  kept->push_back({"attention_output_input", Bytes(core.output_bytes)});
+  // Flash attention reads its output again in its own backward.
+  const std::int64_t outputs = core.output_bytes / core.sizes.element;
+  const bool cast = core.execution.matmul.recipe != Recipe::kNone;
+  if (cast && core.flash()) kept->push_back({"attention_output", Bytes(core.output_bytes)});
+  kept->push_back({"attention_output_input", Bytes(LinearInputBytes(core.execution, outputs))});
 }
 
 void AddRotary(const Core& core, const char* name, std::int64_t bytes, std::vector<Kernel>* kernels) {

@@ -82,6 +82,20 @@ struct ContextSpread {
   std::int64_t ring() const { return ranks / ulysses; }
 };
 
+// In what linear layers multiply; see quantise.h.
+enum class Recipe : std::uint8_t {
+  kNone,           // Execution::format
+  kTensorDelayed,  // FP8, one scale a tensor, from the largest numbers of earlier steps
+  kTensorCurrent,  // the same, from the tensor itself
+  kBlock,          // FP8 with FP32 scales: 1 x 128 of inputs and gradients, 128 x 128 of weights
+  kMx,             // FP8 with a power of two every 32 numbers
+};
+struct Matmul {
+  Recipe recipe = Recipe::kNone;
+  bool one_order = true;           // the matrix units take FP8 in one order of memory only
+  bool eight_bit_weights = false;  // weights are held in eight bits; only second copies are made
+};
+
 // How one rank executes the model.
 struct Execution {
   std::int64_t tensor = 1;           // ranks that share each layer
@@ -98,6 +112,7 @@ struct Execution {
   SelectiveModules selective;
   ExpertSpread experts;
   ContextSpread context;
+  Matmul matmul;
 
   // Tokens of each sequence that this rank has. REQUIRES: context.ranks divides sequence_length
   std::int64_t local_length() const { return sequence_length / context.ranks; }
@@ -173,6 +188,12 @@ struct Block {
   std::vector<sim::Kernel> selective_recompute;
 
   std::vector<Activation> activations;  // kept when nothing is recomputed
+
+  // Weights of its linear layers, experts included: casts at the first micro-batch of a step,
+  // how many numbers (of them, of spread experts), the copies' bytes. Zero without a recipe.
+  std::vector<sim::Kernel> weight_casts;
+  std::int64_t cast_weights = 0, spread_cast_weights = 0;
+  sim::Bytes cast_weight_bytes;
 
   // Bytes of the tensor that tensor-parallel communication moves: the whole
   // [sequence, batch, hidden] tensor, before it is cut. Zero where there is none.

@@ -6,6 +6,7 @@
 #include "models/feed_forward.h"
 #include "models/kernels.h"
 #include "models/parameters.h"
+#include "models/quantise.h"
 #include "sim/base/check.h"
 
 namespace models {
@@ -104,6 +105,7 @@ void AddRouter(const Layer& layer, Block* block) {
 
   Execution execution = layer.execution;
   execution.format = format;
+  execution.matmul = {};
   std::vector<Kernel>* tail = &block->backward_tail;
   tail->push_back(Moves("route_backward", 3 * layer.score_bytes, MemoryClass::kNorm));
   tail->push_back(Gemm("router_dgrad", {sizes.cut, hidden, layer.logits, 1}, format));
@@ -111,12 +113,20 @@ void AddRouter(const Layer& layer, Block* block) {
   tail->push_back(Moves("branch_gradient_sum", 3 * sizes.cut_h * sizes.element));
 }
 
+void AddWeightCasts(const Layer& layer, Block* block) {
+  AddFeedForwardWeightCasts(layer.routed, block);
+  if (layer.execution.spreads_experts()) block->spread_cast_weights = block->cast_weights;
+  if (layer.has_shared()) AddFeedForwardWeightCasts(layer.shared, block);
+}
+
 void AddExperts(const Layer& layer, std::vector<Kernel>* main) {
   const std::int64_t moved = layer.whole_bytes + layer.permuted_bytes;
   main->push_back(Moves("permute", moved, MemoryClass::kGather));
+  AddCast("cast_input", layer.execution, layer.routed.rows * layer.model.hidden, main);
   AddFeedForward(layer.routed, main);
   main->push_back(Moves("unpermute", moved + layer.down_bias_bytes, MemoryClass::kGather));
   if (layer.has_shared()) {
+    AddCast("cast_input", layer.execution, layer.sizes.whole_h, main);
     AddFeedForward(layer.shared, main);
     main->push_back(Moves("shared_sum", 3 * layer.whole_bytes));
   }
@@ -128,11 +138,13 @@ void AddExpertsBackward(const Layer& layer, Block* block) {
   std::vector<Kernel>* main = &block->backward_main;
   main->push_back(Moves("unpermute_backward", moved, MemoryClass::kGather));
   if (layer.down_bias_bytes > 0) AddBiasGradient("expert_down_bias_gradient", layer.permuted_bytes, main);
+  AddCast("cast_gradient", layer.execution, layer.routed.rows * layer.model.hidden, main);
   AddFeedForwardBackward(layer.routed, main);
   // With its input permuted already, it does not wait for a gather.
   AddUpWeightGradient(layer.routed, main);
   main->push_back(Moves("permute_backward", moved, MemoryClass::kGather));
   if (!layer.has_shared()) return;
+  AddCast("cast_gradient", layer.execution, layer.sizes.whole_h, main);
   AddFeedForwardBackward(layer.shared, main);
   main->push_back(Moves("shared_gradient_sum", 3 * layer.whole_bytes));
   AddUpWeightGradient(layer.shared, &block->backward_weight);
@@ -144,9 +156,23 @@ void AddActivations(const Layer& layer, std::vector<Activation>* kept) {
   if (!SharesNorm(layer.model))
     kept->push_back({"router_input", cut, layer.execution.selective.norm_output});  // and the shared experts'
   kept->push_back({"router_scores", Bytes(layer.score_bytes)});
-  kept->push_back({"expert_input", Bytes(layer.permuted_bytes)});
+  kept->push_back(
+      {"expert_input", Bytes(LinearInputBytes(layer.execution, layer.routed.rows * layer.model.hidden))});
+  if (layer.has_shared() && layer.execution.matmul.recipe != Recipe::kNone) {
+    kept->push_back({"shared_input", Bytes(LinearInputBytes(layer.execution, layer.sizes.cut_h))});
+  }
   AddFeedForwardActivations(layer.routed, kept);
   if (layer.has_shared()) AddFeedForwardActivations(layer.shared, kept);
+}
+
+// Of rows at the experts: as they came in 16 bits, or in eight, cast by their sender.
+void AddArrivedCast(const char* name, const Layer& layer, std::vector<Kernel>* kernels) {
+  const std::int64_t numbers = layer.routed.rows * layer.model.hidden;
+  if (layer.execution.experts.fp8_dispatch) {
+    AddSecondCopy(layer.execution, numbers, kernels);
+  } else {
+    AddCast(name, layer.execution, numbers, kernels);
+  }
 }
 
 // Work of a rank's experts on rows of other ranks.
@@ -162,6 +188,7 @@ void AddSpreadWork(const Layer& layer, Block* block) {
   const bool moves = sorts || dispatcher != Dispatcher::kAllToAll;
   const std::int64_t moved = 2 * layer.permuted_bytes;
   if (moves) spread->forward.push_back(Moves("sort_by_expert", moved, MemoryClass::kGather));
+  AddArrivedCast("cast_input", layer, &spread->forward);
   AddFeedForward(routed, &spread->forward);
   if (moves) {
     spread->forward.push_back(Moves("sort_back", moved + layer.down_bias_bytes, MemoryClass::kGather));
@@ -170,6 +197,7 @@ void AddSpreadWork(const Layer& layer, Block* block) {
   if (layer.down_bias_bytes > 0) {
     AddBiasGradient("expert_down_bias_gradient", layer.permuted_bytes, &spread->backward);
   }
+  AddArrivedCast("cast_gradient", layer, &spread->backward);
   AddFeedForwardBackward(routed, &spread->backward);
   AddUpWeightGradient(routed, &spread->backward);
   if (moves) spread->backward.push_back(Moves("sort_by_expert_backward", moved, MemoryClass::kGather));
@@ -250,12 +278,19 @@ void AddSpread(const Layer& layer, Block* block) {
   const std::int64_t moved = layer.own_bytes + layer.sent_bytes;
   AddSpreadWork(layer, block);
   AddMoves(layer, &block->experts);
+  if (layer.execution.experts.fp8_dispatch) {
+    const std::int64_t numbers = layer.own * layer.model.hidden;
+    AddTravelCast("cast_input", layer.execution, numbers, &block->before_gather);
+    AddTravelCast("cast_gradient", layer.execution, numbers, &block->backward_head);
+  }
   if (permutes) {
     block->before_gather.push_back(Moves("permute", moved, MemoryClass::kGather));
     block->after_reduce.push_back(Moves("unpermute", moved, MemoryClass::kGather));
   }
   if (layer.model.parallel_residual) block->after_reduce.push_back(Moves("branch_sum", 3 * layer.cut_bytes));
   if (!layer.has_shared()) return;
+  AddGatheredInputCast(layer.model, layer.execution, block);
+  AddGatheredGradientCast(layer.model, layer.execution, block);
   AddFeedForward(layer.shared, &block->main);
   block->after_reduce.push_back(Moves("shared_sum", 3 * layer.cut_bytes));
   AddFeedForwardBackward(layer.shared, &block->backward_main);
@@ -285,6 +320,7 @@ Block SpreadBlock(const Layer& layer) {
   AddSpreadEnds(layer, false, &block);
   AddRouter(layer, &block);
   AddSpread(layer, &block);
+  AddWeightCasts(layer, &block);
   AddAfterReduce(model, execution, bias, &block);
   AddBackwardHead(model, execution, bias, &block);
   AddSpreadEnds(layer, true, &block);
@@ -331,6 +367,7 @@ Block ExpertsBlock(const Model& model, const Execution& execution) {
   if (own_norm) AddNorm("norm", model.norm, layer.sizes.cut, model.hidden, execution, &block.before_gather);
   AddRouter(layer, &block);
   AddExperts(layer, &block.main);
+  AddWeightCasts(layer, &block);
   AddAfterReduce(model, execution, bias, &block);
   AddBackwardHead(model, execution, bias, &block);
   if (own_norm) AddNormAgain(model, execution, &block);
@@ -338,7 +375,10 @@ Block ExpertsBlock(const Model& model, const Execution& execution) {
   if (layer.has_shared()) AddNonlinearityAgain(layer.shared, &block.selective_recompute);
   AddExpertsBackward(layer, &block);
   if (own_norm) AddBackwardTail(model, execution, &block);
-  AddCommunication(model, execution, Half::kFeedForward, &block);
+  // The router and the permutation read 16 bits, so that is what is gathered.
+  Execution in_16_bits = execution;
+  in_16_bits.matmul = {};
+  AddCommunication(model, in_16_bits, Half::kFeedForward, &block);
   if (!layer.has_shared()) block.gather_again = {};
   return block;
 }

@@ -1,5 +1,7 @@
 #include "models/feed_forward.h"
 
+#include "models/quantise.h"
+
 namespace models {
 
 using sim::Bytes;
@@ -111,19 +113,26 @@ void AddNonlinearityAgain(const FeedForward& ff, std::vector<Kernel>* kernels) {
 
 void AddFeedForward(const FeedForward& ff, std::vector<Kernel>* kernels) {
   const std::int64_t hidden = ff.model.hidden;
-  const auto format = ff.execution.format;
+  const auto format = LinearFormat(ff.execution);
   const char* first = ff.model.gated ? ff.names.gate_up : ff.names.up;
   kernels->push_back(GroupedGemm(first, ff.rows, ff.up, hidden, ff.experts, format));
   AddNonlinearity(ff, kernels);
+  AddCast("cast_input", ff.execution, ff.rows * ff.ffn, kernels);
   kernels->push_back(GroupedGemm(ff.names.down, ff.rows, hidden, ff.ffn, ff.experts, format));
+}
+
+void AddFeedForwardWeightCasts(const FeedForward& ff, Block* block) {
+  AddWeightCast(ff.execution, ff.up, ff.model.hidden, ff.experts, block);
+  AddWeightCast(ff.execution, ff.model.hidden, ff.ffn, ff.experts, block);
 }
 
 void AddFeedForwardBackward(const FeedForward& ff, std::vector<Kernel>* kernels) {
   const std::int64_t hidden = ff.model.hidden;
-  const auto format = ff.execution.format;
+  const auto format = LinearFormat(ff.execution);
   kernels->push_back(GroupedGemm(ff.names.down_dgrad, ff.rows, ff.ffn, hidden, ff.experts, format));
   AddGroupedWeightGradient(ff.names.down_wgrad, hidden, ff.ffn, ff.rows, ff.experts, ff.execution, kernels);
   AddNonlinearityBackward(ff, kernels);
+  AddCast("cast_gradient", ff.execution, ff.rows * ff.up, kernels);
   kernels->push_back(GroupedGemm(ff.names.up_dgrad, ff.rows, hidden, ff.up, ff.experts, format));
 }
 
@@ -142,7 +151,8 @@ void AddFeedForwardActivations(const FeedForward& ff, std::vector<Activation>* k
   } else {
     kept->push_back({ff.names.nonlinearity_input, inner});
   }
-  kept->push_back({ff.names.down_input, inner, ff.execution.selective.nonlinearity});
+  kept->push_back({ff.names.down_input, Bytes(LinearInputBytes(ff.execution, ff.rows * ff.ffn)),
+                   ff.execution.selective.nonlinearity});
 }
 
 }  // namespace models

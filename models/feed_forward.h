@@ -39,6 +39,7 @@ struct FeedForward {
 };
 
 void AddFeedForward(const FeedForward& ff, std::vector<sim::Kernel>* kernels);
+void AddFeedForwardWeightCasts(const FeedForward& ff, Block* block);
 // From the gradient of the output to that of the input, with the weight gradient of
 // the last linear layer; that of the first is AddUpWeightGradient().
 void AddFeedForwardBackward(const FeedForward& ff, std::vector<sim::Kernel>* kernels);

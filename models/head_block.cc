@@ -38,7 +38,9 @@ void AddLossBackward(std::int64_t logits, std::int64_t element, bool fused, std:
 
 }  // namespace
 
-Block HeadBlock(const Model& model, const Execution& execution) {
+Block HeadBlock(const Model& model, const Execution& of_layers) {
+  Execution execution = of_layers;
+  execution.matmul = {};  // logits are not made in eight bits
   const Sizes sizes(model, execution);
   const std::int64_t logits = sizes.tokens * sizes.vocabulary;
   const Bytes cut(sizes.cut_h * sizes.element);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/parameters.h"
+#include "models/quantise.h"
 #include "models/transformer.h"
 #include "sim/base/check.h"
 
@@ -88,7 +89,7 @@ void AddGroupedWeightGradient(const char* name, std::int64_t out, std::int64_t i
   const std::int64_t sum = execution.gradient_fp32 ? 4 : element;
   // The epilogue reads and writes the sum; it does not write the GEMM's own output.
   const std::int64_t epilogue = execution.fused ? (2 * sum - element) * weights : 0;
-  Kernel kernel = Gemm(name, {out, in, rows, 1}, execution.format, epilogue);
+  Kernel kernel = Gemm(name, {out, in, rows, 1}, LinearFormat(execution), epilogue);
   kernel.gemm = {out, in, (rows + busy - 1) / busy, busy};
   kernel.bytes = kernel.bytes + Bytes((busy - 1) * element * out * in);
   kernel.weight_gradient = true;
@@ -184,10 +185,10 @@ void AddCommunication(const Model& model, const Execution& execution, Half half,
   if (ends) block->reduce_forward = tensor;
   if (begins) block->reduce_backward = tensor;
   if (!execution.sequence_parallel) return;
-  if (begins) block->gather_forward = tensor;
-  if (ends) block->gather_backward = tensor;
+  if (begins) block->gather_forward = GatheredInput(execution, tensor);
+  if (ends) block->gather_backward = GatheredGradient(execution, tensor);
   // One input for both is gathered again once, by the half whose backward comes first.
-  if (!first || !SharesNorm(model)) block->gather_again = tensor;
+  if (!first || !SharesNorm(model)) block->gather_again = GatheredInput(execution, tensor);
 }
 
 sim::Wide TotalFlops(const std::vector<Kernel>& kernels) {

@@ -1,6 +1,7 @@
 #include "models/attention_core.h"
 #include "models/context_core.h"
 #include "models/kernels.h"
+#include "models/quantise.h"
 #include "models/transformer.h"
 
 namespace models {
@@ -37,11 +38,14 @@ struct Projections {
 void AddDown(const Projections& p, Block* block) {
   const Core& core = p.core;
   const std::int64_t cut = core.sizes.cut, hidden = core.model.hidden;
-  const auto format = core.execution.format;
+  const auto format = LinearFormat(core.execution);
   std::vector<Kernel>* kernels = &block->before_gather;
+  AddCast("cast_input", core.execution, core.sizes.cut_h, kernels);
+  AddWeightCast(core.execution, p.kv_down, hidden, 1, block);
   if (p.narrow_query) {
     kernels->push_back(Gemm("query_down", {cut, p.latent.query_rank, hidden, 1}, format));
     AddNorm("query_norm", core.model.norm, cut, p.latent.query_rank, core.execution, kernels);
+    AddWeightCast(core.execution, p.latent.query_rank, hidden, 1, block);
   }
   kernels->push_back(Gemm("kv_down", {cut, p.kv_down, hidden, 1}, format));
   AddNorm("kv_norm", core.model.norm, cut, p.latent.kv_rank, core.execution, kernels);
@@ -49,13 +53,19 @@ void AddDown(const Projections& p, Block* block) {
 
 void AddMain(const Projections& p, Block* block) {
   const Core& core = p.core;
-  const auto format = core.execution.format;
+  const auto format = LinearFormat(core.execution);
   std::vector<Kernel>* main = &block->main;
+  AddCast("cast_input", core.execution, p.tokens * p.from, main);
+  AddCast("cast_input", core.execution, p.tokens * p.latent.kv_rank, main);
+  AddWeightCast(core.execution, core.sizes.query, p.from, 1, block);
+  AddWeightCast(core.execution, p.kv_up, p.latent.kv_rank, 1, block);
+  AddWeightCast(core.execution, core.model.hidden, core.sizes.output, 1, block);
   main->push_back(Gemm("query_up", {p.tokens, core.sizes.query, p.from, 1}, format));
   main->push_back(Gemm("kv_up", {p.tokens, p.kv_up, p.latent.kv_rank, 1}, format));
   AddRotary(core, "rotary", p.rotary_bytes, main);
   main->push_back(Moves("assemble_keys", p.assemble_bytes));
   main = AddCoreForwardTo(core, block);
+  AddCast("cast_input", core.execution, p.tokens * core.sizes.output, main);
   main->push_back(Gemm("attention_output", {p.tokens, core.model.hidden, core.sizes.output, 1}, format));
 }
 
@@ -63,14 +73,17 @@ void AddBackwardMain(const Projections& p, Block* block) {
   const Core& core = p.core;
   const Execution& execution = core.execution;
   const std::int64_t hidden = core.model.hidden, query = core.sizes.query, output = core.sizes.output;
+  const auto format = LinearFormat(execution);
   std::vector<Kernel>* main = &block->backward_main;
-  main->push_back(Gemm("attention_output_dgrad", {p.tokens, output, hidden, 1}, execution.format));
+  main->push_back(Gemm("attention_output_dgrad", {p.tokens, output, hidden, 1}, format));
   AddWeightGradient("attention_output_wgrad", hidden, output, p.tokens, execution, main);
   main = AddCoreBackwardTo(core, block);
   main->push_back(Moves("assemble_keys_backward", p.assemble_bytes));
   AddRotary(core, "rotary_backward", p.rotary_bytes, main);
-  main->push_back(Gemm("query_up_dgrad", {p.tokens, p.from, query, 1}, execution.format));
-  main->push_back(Gemm("kv_up_dgrad", {p.tokens, p.latent.kv_rank, p.kv_up, 1}, execution.format));
+  AddCast("cast_gradient", execution, p.tokens * query, main);
+  AddCast("cast_gradient", execution, p.tokens * p.kv_up, main);
+  main->push_back(Gemm("query_up_dgrad", {p.tokens, p.from, query, 1}, format));
+  main->push_back(Gemm("kv_up_dgrad", {p.tokens, p.latent.kv_rank, p.kv_up, 1}, format));
   std::vector<Kernel>* weight = &block->backward_weight;
   AddWeightGradient("query_up_wgrad", query, p.from, p.tokens, execution, weight);
   AddWeightGradient("kv_up_wgrad", p.kv_up, p.latent.kv_rank, p.tokens, execution, weight);
@@ -82,12 +95,15 @@ void AddDownBackward(const Projections& p, Block* block) {
   const std::int64_t cut = core.sizes.cut, hidden = core.model.hidden;
   std::vector<Kernel>* kernels = &block->backward_tail;
   AddNormBackward("kv_norm_backward", cut, p.latent.kv_rank, execution, kernels);
-  kernels->push_back(Gemm("kv_down_dgrad", {cut, hidden, p.kv_down, 1}, execution.format));
+  const auto format = LinearFormat(execution);
+  AddCast("cast_gradient", execution, cut * p.kv_down, kernels);
+  kernels->push_back(Gemm("kv_down_dgrad", {cut, hidden, p.kv_down, 1}, format));
   AddWeightGradient("kv_down_wgrad", p.kv_down, hidden, cut, execution, kernels);
   if (p.narrow_query) {
     const std::int64_t rank = p.latent.query_rank;
     AddNormBackward("query_norm_backward", cut, rank, execution, kernels);
-    kernels->push_back(Gemm("query_down_dgrad", {cut, hidden, rank, 1}, execution.format));
+    AddCast("cast_gradient", execution, cut * rank, kernels);
+    kernels->push_back(Gemm("query_down_dgrad", {cut, hidden, rank, 1}, format));
     AddWeightGradient("query_down_wgrad", rank, hidden, cut, execution, kernels);
   }
   kernels->push_back(Moves("branch_gradient_sum", 3 * core.sizes.cut_h * core.sizes.element));
@@ -96,16 +112,17 @@ void AddDownBackward(const Projections& p, Block* block) {
 void AddActivations(const Projections& p, Block* block) {
   const Core& core = p.core;
   const std::int64_t row = core.sizes.cut * core.sizes.element;  // one number of each token
+  const auto input = [&](std::int64_t numbers) { return Bytes(LinearInputBytes(core.execution, numbers)); };
   const Bytes cut(core.sizes.cut_h * core.sizes.element);
   std::vector<Activation>* kept = &block->activations;
   kept->push_back({"norm_input", cut});
-  kept->push_back({"down_input", cut, core.execution.selective.norm_output});
+  kept->push_back({"down_input", input(core.sizes.cut_h), core.execution.selective.norm_output});
   if (p.narrow_query) {
     kept->push_back({"query_norm_input", Bytes(row * p.latent.query_rank)});
-    kept->push_back({"query_up_input", Bytes(row * p.latent.query_rank)});
+    kept->push_back({"query_up_input", input(core.sizes.cut * p.latent.query_rank)});
   }
   kept->push_back({"kv_norm_input", Bytes(row * p.latent.kv_rank)});
-  kept->push_back({"kv_up_input", Bytes(row * p.latent.kv_rank)});
+  kept->push_back({"kv_up_input", input(core.sizes.cut * p.latent.kv_rank)});
   AddCoreActivations(core, kept);
 }
 
@@ -118,7 +135,7 @@ void AddLatentCommunication(const Projections& p, Block* block) {
   block->reduce_backward = narrow;
   if (!core.execution.sequence_parallel) return;
   block->gather_forward = narrow;
-  block->gather_backward = block->reduce_forward;
+  block->gather_backward = GatheredGradient(core.execution, block->reduce_forward);
   block->gather_again = Bytes(row * (p.from + p.latent.kv_rank));  // the rotary part needs no weight gradient
 }
 
@@ -136,6 +153,7 @@ Block LatentAttentionBlock(const Core& core) {
   AddMain(projections, &block);
   AddAfterReduce(model, execution, model.biases.attention_output, &block);
   AddBackwardHead(model, execution, model.biases.attention_output, &block);
+  AddGatheredGradientCast(model, execution, &block);
   AddNormAgain(model, execution, &block);
   AddCoreAgain(core, &block);
   AddBackwardMain(projections, &block);

@@ -19,9 +19,9 @@
 //
 // Halves side by side (parallel residual) share their input, and one reduction after
 // the feed-forward. Latent attention and experts: see latent_attention_block.cc and
-// experts_block.h.
+// experts_block.h; linear layers in eight bits: quantise.h.
 //
-// Leaves out: the two FP32 statistics a row that a norm keeps, casts to FP8, the
+// Leaves out: the two FP32 statistics a row that a norm keeps, the
 // scale that some models put on their embedding, the copies of a transpose, the
 // bytes of ALiBi's slopes and of attention's sinks, what relative positions add to
 // the scores (their keys are made), modules that predict further tokens.

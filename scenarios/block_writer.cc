@@ -32,6 +32,9 @@ BlockWriter::BlockWriter(const Job& job, const StagePlan& plan, RankTape* tape)
 
 void BlockWriter::Forward(const Unit& unit, std::int64_t micro_batch, TaskClass task_class) {
   for (const std::uint32_t block : unit.blocks) {
+    if (micro_batch == 0 && task_class == TaskClass::kForward) {
+      tape_->Work(plan_.blocks[block].weight_casts, task_class, LabelOf(names_[block], 0, unit.layer));
+    }
     Forward(plan_.blocks[block], LabelOf(names_[block], micro_batch, unit.layer), task_class);
   }
 }
@@ -262,6 +265,11 @@ void BlockWriter::BackwardSpread(const BlockPlan& block, const Phases& phases, c
   tape_->WaitFor(home);
   tape_->WaitFor(shared);
   tape_->Work(phases.tail, TaskClass::kBackward, label);
+}
+
+void BlockWriter::ReduceScales(std::int64_t micro_batch) {
+  if (plan_.scales == sim::Bytes()) return;
+  tape_->WaitFor(Tensor(CollectiveKind::kAllReduce, plan_.scales, LabelOf(job_.names.reduce, micro_batch)));
 }
 
 sim::TaskId BlockWriter::Tensor(CollectiveKind kind, sim::Bytes size, sim::Label label) {

@@ -30,6 +30,9 @@ class BlockWriter {
   void BackwardInput(const Unit& unit, std::int64_t micro_batch);
   void BackwardWeight(const Unit& unit, std::int64_t micro_batch);
 
+  // What delayed scaling reduces after each pass through a chunk; nothing else has it.
+  void ReduceScales(std::int64_t micro_batch);
+
   // A collective of the rank's tensor group; none where it moves nothing.
   sim::TaskId Tensor(sim::CollectiveKind kind, sim::Bytes size, sim::Label label);
 

@@ -104,7 +104,10 @@ sim::TaskId DataParallel::GatherBucket(const Bucket& bucket) {
   const std::int64_t width = sim::ByteWidth(job_.scenario.training.format);
   sim::TaskId last;
   for (std::int64_t part = 0; part < bucket.parts; ++part) {
-    const Collective gather{CollectiveKind::kAllGather, sim::Bytes(PartOf(bucket, part) * width),
+    const std::int64_t eight_bits =
+        bucket.eight_bits * (part + 1) / bucket.parts - bucket.eight_bits * part / bucket.parts;
+    const Collective gather{CollectiveKind::kAllGather,
+                            sim::Bytes(PartOf(bucket, part) * width - eight_bits * (width - 1)),
                             TaskClass::kData};
     last = Issue(job_, GroupsOf(bucket).shard, gather, StreamKind::kData, LabelOf(job_.names.parameters, -1),
                  tape_);

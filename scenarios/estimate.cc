@@ -65,6 +65,11 @@ class Counter {
         }
       }
       if (scenario_.layout.pipeline > 1) tasks_ += 4;  // a send and a receive each way
+      if (plan_.scales > sim::Bytes()) {
+        tasks_ += 2;
+        Tensor(plan_.scales, true);
+        Tensor(plan_.scales, true);
+      }
     }
     const auto micro_batches = static_cast<double>(scenario_.pipeline.microbatches_of_chunk());
     tasks_ *= micro_batches;
@@ -237,8 +242,8 @@ bool HasEndlessWork(const StagePlan& plan) {
          std::any_of(plan.blocks.begin(), plan.blocks.end(), [&](const BlockPlan& b) {
            return endless(b.before_gather) || endless(b.main) || endless(b.after_reduce) ||
                   endless(b.backward_head) || endless(b.backward_main) || endless(b.backward_weight) ||
-                  endless(b.backward_tail) || endless(b.selective_recompute) || endless(b.context.after) ||
-                  endless(b.context.backward_after) ||
+                  endless(b.backward_tail) || endless(b.selective_recompute) || endless(b.weight_casts) ||
+                  endless(b.context.after) || endless(b.context.backward_after) ||
                   std::any_of(b.context.pieces.begin(), b.context.pieces.end(),
                               [&](const ContextPlan::Piece& p) {
                                 return endless(p.forward) || endless(p.backward);

@@ -268,6 +268,20 @@ models::Execution ExecutionOf(const Scenario& scenario) {
                        .node_limit = experts.node_limit,
                        .loads = experts.loads};
   execution.gradient_fp32 = scenario.training.gradient_format == sim::NumberFormat::kFp32;
+  // Blackwell's matrix units take FP8 in any order of memory.
+  constexpr std::int32_t kBlackwell = 100;
+  execution.matmul = {.recipe = scenario.training.matmul.recipe,
+                      .one_order = scenario.device.capability < kBlackwell,
+                      .eight_bit_weights = scenario.training.matmul.parameter_gather};
+  return execution;
+}
+
+models::Execution ExecutionOf(const Scenario& scenario, std::int64_t layer) {
+  models::Execution execution = ExecutionOf(scenario);
+  const Matmul& matmul = scenario.training.matmul;
+  const bool wide =
+      layer < matmul.first_layers_bf16 || layer >= scenario.model.layers - matmul.last_layers_bf16;
+  if (wide) execution.matmul = {};
   return execution;
 }
 

@@ -82,6 +82,8 @@ void ReadPipeline(const orrery::config::Scenario& in, const Block& top, const st
 // Who holds what among the data ranks, a part of the training. REQUIRES: layout was read
 void ReadSharding(const orrery::config::Training& in, const Block& training, Scenario* scenario);
 void ReadTraining(const orrery::config::Training& in, const Block& top, bool has_device, Scenario* scenario);
+void ReadMatmul(const orrery::config::Training& in, const Block& training, bool has_device,
+                Scenario* scenario);
 // REQUIRES: training was read
 void ReadCheckpoint(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
 // Null when nothing is saved, or the rates are not legal.

@@ -104,7 +104,7 @@ void CheckFormats(const Block& block, bool has_device, const Training& training,
   if (training.format == sim::NumberFormat::kFp8) {
     block.Error(
         "format",
-        "FP8 is not simulated yet: it keeps weights and activations in BF16 beside it; BF16 is wanted");
+        "FP8: weights and activations are in BF16 beside it; format BF16 and a recipe in matmul are wanted");
     return;
   }
   const sim::NumberFormat gradient = training.gradient_format;
@@ -157,6 +157,7 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
                                                in.vocabulary_divisor(), 1, kMostDivisor, kUsualDivisor);
   training.gradient_norm = !in.has_gradient_norm() || in.gradient_norm();
   CheckFormats(block, has_device, training, scenario->device);
+  ReadMatmul(in, block, has_device, scenario);
 }
 
 void ReadRun(const config::Scenario& in, const Block& top, Scenario* scenario) {

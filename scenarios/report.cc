@@ -3,6 +3,7 @@
 
 #include "models/flops.h"
 #include "models/parameters.h"
+#include "models/quantise.h"
 #include "scenarios/checkpoint_report.h"
 #include "scenarios/closed_form.h"
 #include "scenarios/run.h"
@@ -141,7 +142,13 @@ void AddRates(const Scenario& scenario, Report* report) {
              scenario.training.selective.attention_core) {
     executed += models::SelectiveRecomputeFlops(scenario.model, batch.global, batch.sequence_length);
   }
+  const Training& training = scenario.training;
   report->peak_tflops = peak * 1e-12;
+  report->peak_format = hardware::ToText(training.format);
+  report->matmul_recipe = models::ToText(training.matmul.recipe);
+  report->matmul_peak_tflops =
+      1e-12 * hardware::PeakFlopsPerSecond(scenario.device,
+                                           models::FormatOf(training.matmul.recipe, training.format));
   report->tflops_per_device = static_cast<double>(full) / seconds / devices * 1e-12;
   report->mfu = static_cast<double>(full) / seconds / devices / peak;
   report->mfu_causal = static_cast<double>(causal) / seconds / devices / peak;
@@ -167,7 +174,12 @@ bool DependsOn(const Scenario& scenario, const hardware::Figure& figure) {
   const std::string attention = std::string(": ") + hardware::ToText(scenario.training.attention);
   const bool alone = scenario.devices == 1;
   const bool one_node = scenario.devices <= scenario.device.node.devices;
-  if (key.starts_with("peaks") || key.starts_with("gemm")) return Has(figure.value + " ", format + " ");
+  const std::string linear =
+      std::string(": ") +
+      hardware::ToText(models::FormatOf(scenario.training.matmul.recipe, scenario.training.format));
+  if (key.starts_with("peaks") || key.starts_with("gemm")) {
+    return Has(figure.value + " ", format + " ") || Has(figure.value + " ", linear + " ");
+  }
   if (key.starts_with("attention")) return Has(figure.value + " ", attention + " ");
   if (key == "node.disk" || key == "node.launch") return false;
   if (scenario.checkpoint && (key == "node.host_memory" || key == "node.pcie")) return true;

@@ -145,7 +145,10 @@ struct Report {
   double mfu_causal = 0;    // attention counted half
   double tokens_per_s = 0;
   double tflops_per_device = 0;  // model FLOPs
-  double peak_tflops = 0;
+  double peak_tflops = 0;        // of training.format; MFU and HFU are parts of it
+  std::string peak_format;
+  std::string matmul_recipe;      // of linear layers; empty: peak_format
+  double matmul_peak_tflops = 0;  // of the recipe's format
 
   std::uint32_t breakdown_rank = 0;     // of the stage that idles least
   std::vector<TimePart> breakdown;      // adds up to step_time

@@ -50,6 +50,13 @@ struct FullRecompute {
   std::int64_t layers = 1;         // else "uniform": all, in groups of so many from the group's input
 };
 
+// Linear layers in eight bits.
+struct Matmul {
+  models::Recipe recipe = models::Recipe::kNone;
+  std::int64_t first_layers_bf16 = 0, last_layers_bf16 = 0;  // of the model, that stay in 16 bits
+  bool parameter_gather = false;  // weights of linear layers are held and gathered in eight bits
+};
+
 struct Training {
   sim::NumberFormat format = sim::NumberFormat::kBf16;           // weights, activations
   sim::NumberFormat gradient_format = sim::NumberFormat::kFp32;  // as reduced over data ranks
@@ -65,6 +72,7 @@ struct Training {
   bool dropout = false;
   std::int64_t vocabulary_divisor = 128;  // Megatron's make-vocab-size-divisible-by; times tensor
   bool gradient_norm = true;              // an all-reduce over all ranks before the optimizer
+  Matmul matmul;
 };
 
 // Routed experts, where the layout spreads them.
@@ -115,6 +123,8 @@ struct Scenario {
 
 // What one rank executes of each layer.
 models::Execution ExecutionOf(const Scenario& scenario);
+// The same for one layer: some stay in 16 bits.
+models::Execution ExecutionOf(const Scenario& scenario, std::int64_t layer);
 
 }  // namespace scenarios
 

@@ -42,7 +42,8 @@ std::int64_t GathersOfStep(const Scenario& scenario, const StagePlan& plan, std:
 }
 
 sim::Bytes WeightsOf(const Scenario& scenario, const Bucket& bucket) {
-  return sim::Bytes(bucket.parameters * sim::ByteWidth(scenario.training.format));
+  const std::int64_t width = sim::ByteWidth(scenario.training.format);
+  return sim::Bytes(bucket.parameters * width - bucket.eight_bits * (width - 1));
 }
 
 sim::Bytes GradientsOf(const Scenario& scenario, const Bucket& bucket) {

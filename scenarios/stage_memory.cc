@@ -70,11 +70,11 @@ PlayedActivations Play(const Scenario& scenario, const StagePlan& plan,
 // While the backward of a layer, or of a group of layers, runs, what was not kept
 // exists once more.
 sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
-  const models::Execution execution = ExecutionOf(scenario);
   sim::Bytes most, group;
   for (const std::vector<Unit>& units : plan.chunks) {
     for (const Unit& unit : units) {
       if (unit.kind != Unit::Kind::kLayer || unit.recompute == Recompute::kNone) continue;
+      const models::Execution execution = ExecutionOf(scenario, unit.layer);
       const bool inside = unit.recompute == Recompute::kFull && unit.place_in_group > 0;
       if (!inside) group = {};
       group += models::LayerActivationBytes(scenario.model, execution, unit.layer, Recompute::kNone);
@@ -127,6 +127,28 @@ sim::Bytes UnreducedAtOnce(const Scenario& scenario, const StagePlan& plan) {
   return most;
 }
 
+// Weights held in eight bits are smaller; the copies for products come on top.
+void AddCastWeights(const Scenario& scenario, const StagePlan& plan, std::vector<BytePart>* parts) {
+  if (scenario.training.matmul.recipe == models::Recipe::kNone) return;
+  sim::Bytes copies;
+  std::int64_t common = 0, spread = 0;
+  for (const std::vector<Unit>& units : plan.chunks) {
+    for (const Unit& unit : units) {
+      copies += unit.cast_weight_bytes;
+      common += unit.cast_weights;
+      spread += unit.spread_cast_weights;
+    }
+  }
+  if (scenario.training.matmul.parameter_gather) {
+    const std::int64_t saved = sim::ByteWidth(scenario.training.format) - 1;
+    for (BytePart& part : *parts) {
+      if (part.name == "weights") part.bytes = part.bytes - sim::Bytes(saved * common);
+      if (part.name == "expert_weights") part.bytes = part.bytes - sim::Bytes(saved * spread);
+    }
+  }
+  parts->push_back({"fp8_weights", copies});
+}
+
 }  // namespace
 
 StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
@@ -141,6 +163,7 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
   };
   add("", plan.held.total().total() - plan.spread, SharesOf(scenario));
   if (plan.spread > 0) add("expert_", plan.spread, SharesOf(scenario, /*experts=*/true));
+  AddCastWeights(scenario, plan, &memory.parts);
 
   const PlayedActivations played = Play(scenario, plan, order);
   memory.micro_batches_in_flight = played.in_flight;

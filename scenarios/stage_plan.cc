@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "models/memory.h"
@@ -79,6 +80,7 @@ BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block,
           .backward_weight = TimesOf(cost, block.backward_weight),
           .backward_tail = TimesOf(cost, block.backward_tail),
           .selective_recompute = TimesOf(cost, block.selective_recompute),
+          .weight_casts = TimesOf(cost, block.weight_casts),
           .gather_forward = block.gather_forward,
           .reduce_forward = block.reduce_forward,
           .gather_backward = block.gather_backward,
@@ -114,15 +116,20 @@ class Planner {
   }
 
   Unit Layer(std::int64_t layer, Recompute recompute) {
-    const auto kind = std::pair(models::KindOf(scenario_.model, layer), recompute);
+    const models::Execution execution = ExecutionOf(scenario_, layer);
+    const auto kind = std::tuple(models::KindOf(scenario_.model, layer), recompute, execution.matmul.recipe);
     auto at = layers_.find(kind);
     if (at == layers_.end()) {
       const models::StageParameters held = Held({.layers = 1, .first_layer = layer});
       const std::int64_t spread = SpreadOf(held);
-      Unit unit{.blocks = {Add(models::AttentionBlock(scenario_.model, execution_, layer), recompute),
-                           AddMlp(layer, recompute)},
+      const models::Block attention = models::AttentionBlock(scenario_.model, execution, layer);
+      const models::Block mlp = models::MlpBlock(scenario_.model, execution, layer);
+      Unit unit{.blocks = {Add(attention, recompute), AddMlp(mlp, execution, layer, recompute)},
                 .parameters = held.total().total() - spread,
-                .spread = spread};
+                .spread = spread,
+                .cast_weights = attention.cast_weights + mlp.cast_weights - mlp.spread_cast_weights,
+                .spread_cast_weights = mlp.spread_cast_weights,
+                .cast_weight_bytes = attention.cast_weight_bytes + mlp.cast_weight_bytes};
       at = layers_.emplace(kind, std::move(unit)).first;
     }
     Unit unit = at->second;
@@ -160,9 +167,8 @@ class Planner {
 
   // Experts of one group have other work than those of the next where loads differ;
   // the memory is that of the busiest.
-  std::uint32_t AddMlp(std::int64_t layer, Recompute recompute) {
-    models::Execution execution = execution_;
-    const models::Block first = models::MlpBlock(scenario_.model, execution, layer);
+  std::uint32_t AddMlp(const models::Block& first, models::Execution execution, std::int64_t layer,
+                       Recompute recompute) {
     const std::uint32_t index = Add(first, recompute);
     if (!first.spread) return index;
     BlockPlan& plan = plan_->blocks[index];
@@ -180,7 +186,7 @@ class Planner {
   const models::Execution execution_;
   const hardware::CostModel& cost_;
   StagePlan* plan_;
-  std::map<std::pair<models::LayerKind, Recompute>, Unit> layers_;  // one of each kind
+  std::map<std::tuple<models::LayerKind, Recompute, models::Recipe>, Unit> layers_;  // one of each kind
 };
 
 // The layers of one piece, and what is computed again of them.
@@ -202,6 +208,7 @@ void AddLayers(const Training& training, LayerRange range, Planner* planner, std
 struct BucketSeries {
   bool experts = false;
   std::int64_t Unit::*held;
+  std::int64_t Unit::*eight_bits;  // of them, gathered in eight bits; null: none
   std::uint32_t Unit::*bucket;
   bool Unit::*closes;
   Unit* previous = nullptr;
@@ -216,6 +223,7 @@ struct BucketSeries {
       (*unit).*bucket = previous->*bucket;
     }
     (*buckets)[(*unit).*bucket].parameters += (*unit).*held;
+    if (eight_bits != nullptr) (*buckets)[(*unit).*bucket].eight_bits += (*unit).*eight_bits;
     previous = unit;
   }
   void Close() {
@@ -246,8 +254,11 @@ void FillBuckets(const Scenario& scenario, StagePlan* plan) {
   const std::int64_t width = sim::ByteWidth(scenario.training.gradient_format);
   const bool by_unit = SharingOf(scenario).weights;
   const sim::Bytes full = by_unit ? sim::Bytes() : scenario.training.bucket;
-  BucketSeries experts{true, &Unit::spread, &Unit::expert_bucket, &Unit::closes_expert_bucket};
-  BucketSeries others{false, &Unit::parameters, &Unit::bucket, &Unit::closes_bucket};
+  const bool eight = scenario.training.matmul.parameter_gather;
+  BucketSeries experts{true, &Unit::spread, eight ? &Unit::spread_cast_weights : nullptr,
+                       &Unit::expert_bucket, &Unit::closes_expert_bucket};
+  BucketSeries others{false, &Unit::parameters, eight ? &Unit::cast_weights : nullptr, &Unit::bucket,
+                      &Unit::closes_bucket};
   for (const std::uint32_t at : plan->by_end) {
     std::vector<Unit>& chunk = plan->chunks[at];
     for (auto unit = chunk.rbegin(); unit != chunk.rend(); ++unit) {
@@ -263,6 +274,17 @@ void FillBuckets(const Scenario& scenario, StagePlan* plan) {
     bucket.parts =
         std::clamp<std::int64_t>(bucket.parameters * width / scenario.training.bucket.count(), 1, most);
   }
+}
+
+// Transformer Engine reduces what its delayed scales are made of once a pass through a
+// chunk (Megatron-LM's tp-only-amax-red): three FP32 numbers for each of a layer's linear
+// layers.
+sim::Bytes ScalesOf(const Scenario& scenario, const StagePlan& plan) {
+  constexpr std::int64_t kBytesPerLinear = 3 * 4, kLinears = 4;
+  if (scenario.training.matmul.recipe != models::Recipe::kTensorDelayed) return {};
+  std::size_t units = 0;
+  for (const std::vector<Unit>& chunk : plan.chunks) units = std::max(units, chunk.size());
+  return sim::Bytes(kBytesPerLinear * kLinears * static_cast<std::int64_t>(units));
 }
 
 // Parameters whose gradient each tensor rank computes from its part of the
@@ -329,6 +351,7 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
     plan.tied_gradient = sim::Bytes(table * sim::ByteWidth(training.gradient_format));
   }
   plan.sequence_gradient = SequenceGradient(scenario, plan);
+  plan.scales = ScalesOf(scenario, plan);
   return plan;
 }
 

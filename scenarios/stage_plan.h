@@ -53,6 +53,7 @@ struct BlockPlan {
   sim::WorkTimes before_gather = {}, main = {}, after_reduce = {};
   sim::WorkTimes backward_head = {}, backward_main = {}, backward_weight = {}, backward_tail = {};
   sim::WorkTimes selective_recompute = {};
+  sim::WorkTimes weight_casts = {};  // at the first micro-batch of a step
   sim::Bytes gather_forward = {}, reduce_forward = {}, gather_backward = {}, reduce_backward = {};
   sim::Bytes gather_again = {};
   std::int64_t small_reduces = 0;  // all-reduces of small_reduce bytes at the end of main
@@ -78,6 +79,8 @@ struct Unit {
   std::int64_t spread = 0;                 // of routed experts with a layout of their own
   std::uint32_t expert_bucket = 0;         // means something where spread > 0
   bool closes_expert_bucket = false;
+  std::int64_t cast_weights = 0, spread_cast_weights = 0;  // in eight bits, of `parameters` and of `spread`
+  sim::Bytes cast_weight_bytes = {};                       // of their copies
   models::Recompute recompute = models::Recompute::kNone;  // of a layer
   // kFull: layers of one group run again together, from the first one's input, before
   // the last one's backward.
@@ -89,8 +92,9 @@ struct Unit {
 // unit may be several times the scenario's bucket.
 struct Bucket {
   std::int64_t parameters = 0;
-  std::int64_t parts = 1;  // near-equal; see PartOf
-  bool experts = false;    // reduced over the ranks that hold the same experts
+  std::int64_t parts = 1;       // near-equal; see PartOf
+  bool experts = false;         // reduced over the ranks that hold the same experts
+  std::int64_t eight_bits = 0;  // of `parameters`, gathered in eight bits
 };
 
 // The parameters of one part of a bucket; parts differ by one at most.
@@ -108,7 +112,8 @@ struct StagePlan {
   sim::WorkTimes optimizer;               // clip and update of what a rank owns
   sim::Bytes boundary;                    // activations sent to the next piece, one micro-batch, one rank
   sim::Bytes tied_gradient;               // to reduce between first and last stage; zero = none
-  sim::Bytes sequence_gradient;           // norms' gradients, reduced over the tensor group; zero = none
+  sim::Bytes scales;             // kTensorDelayed: largest numbers of a chunk, reduced over the tensor group
+  sim::Bytes sequence_gradient;  // norms' gradients, reduced over the tensor group; zero = none
 };
 
 // The layers of the model that piece `piece` holds, as [first, last).

@@ -80,6 +80,7 @@ void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at) {
     blocks_.Forward(unit, at.microbatch, TaskClass::kForward);
     data_.AfterForward(unit);
   }
+  blocks_.ReduceScales(at.microbatch);
   transfers_.Send(step, at, /*forward=*/true);
 }
 
@@ -100,6 +101,7 @@ void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool 
     blocks_.Backward(*unit, at.microbatch);
     data_.AfterBackward(*unit, last_of_chunk);
   }
+  blocks_.ReduceScales(at.microbatch);
   transfers_.Send(step, at, /*forward=*/false);
 }
 

@@ -179,6 +179,9 @@ std::string ReportJson(const Report& report) {
                {"tokens_per_s", report.tokens_per_s},
                {"tflops_per_gpu", report.tflops_per_device},
                {"peak_tflops_per_gpu", report.peak_tflops},
+               {"peak_format", report.peak_format},
+               {"matmul_recipe", report.matmul_recipe},
+               {"matmul_peak_tflops_per_gpu", report.matmul_peak_tflops},
                {"breakdown_rank", report.breakdown_rank},
                {"breakdown_s", Seconds(report.breakdown)},
                {"critical_path_s", Seconds(report.critical_path)}};

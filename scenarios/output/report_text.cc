@@ -99,6 +99,11 @@ std::string Headline(const Report& r) {
   }
   text += Format("  MFU         %s   (%.1f of %.1f TFLOP/s a device; attention counted in full)\n",
                  Percent(r.mfu).c_str(), r.tflops_per_device, r.peak_tflops);
+  if (!r.matmul_recipe.empty()) {
+    text += Format("              %s   of the %.1f that %s products peak at; MFU and HFU are parts of %s's\n",
+                   Percent(r.tflops_per_device / r.matmul_peak_tflops).c_str(), r.matmul_peak_tflops,
+                   r.matmul_recipe.c_str(), r.peak_format.c_str());
+  }
   text += Format("              %s   attention counted half, as causal\n", Percent(r.mfu_causal).c_str());
   text += Format("  HFU         %s   recomputation counted\n", Percent(r.hfu).c_str());
   text += Format("  tokens      %s a second\n", CountText(std::llround(r.tokens_per_s)).c_str());
@@ -150,7 +155,7 @@ std::string StageTable(const Report& r) {
       i = r.stages.size() - 1;
     }
     const StageReport& s = r.stages[i];
-    const sim::Bytes weights = PartOf(s, "weights") + PartOf(s, "expert_weights");
+    const sim::Bytes weights = PartOf(s, "weights") + PartOf(s, "expert_weights") + PartOf(s, "fp8_weights");
     const sim::Bytes gradients = PartOf(s, "gradients") + PartOf(s, "expert_gradients");
     const sim::Bytes optimizer = PartOf(s, "master_weights") + PartOf(s, "moments") +
                                  PartOf(s, "expert_master_weights") + PartOf(s, "expert_moments");

@@ -11,9 +11,11 @@
 
 namespace sim {
 
-enum class NumberFormat : std::uint8_t { kFp32, kTf32, kBf16, kFp16, kFp8 };
+// The last three differ in their scales: one a tensor; FP32 for blocks of 1 x 128 or
+// 128 x 128; a power of two for 32 numbers.
+enum class NumberFormat : std::uint8_t { kFp32, kTf32, kBf16, kFp16, kFp8, kFp8Block, kMxFp8 };
 
-// Bytes of one number.
+// Bytes of one number, without its scale.
 constexpr std::int64_t ByteWidth(NumberFormat format) {
   switch (format) {
     case NumberFormat::kFp32:
@@ -23,6 +25,8 @@ constexpr std::int64_t ByteWidth(NumberFormat format) {
     case NumberFormat::kFp16:
       return 2;
     case NumberFormat::kFp8:
+    case NumberFormat::kFp8Block:
+    case NumberFormat::kMxFp8:
       return 1;
   }
   return 0;

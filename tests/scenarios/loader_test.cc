@@ -253,7 +253,7 @@ TEST(LoadScenario, RefusesFormatsThatTheDeviceLacks) {
                   .errors(),
               IsEmpty());
   EXPECT_THAT(Load({{"training.format", "FP8"}}).errors(),
-              ElementsAre(HasSubstr("FP8 is not simulated yet")));
+              ElementsAre(HasSubstr("format BF16 and a recipe in matmul are wanted")));
   EXPECT_THAT(
       Load({{"training.gradient_type", "FP16"}}).errors(),
       ElementsAre("--set 1: training.gradient_type: FP16 gradients of BF16 weights; FP32 or BF16 is wanted"));

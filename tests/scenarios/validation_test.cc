@@ -73,10 +73,11 @@ void ExpectInTheDocumentation(const std::vector<Row>& rows) {
 TEST(Validation, PublishedStepTimesAreMetWithinTheirBoundsAndTheDocumentationSaysHow) {
   const std::vector<Row> rows = PublishedRows();
   ExpectInTheDocumentation(rows);
-  std::vector<Row> megatron, fsdp, experts, context;
+  std::vector<Row> megatron, fsdp, experts, context, fp8;
   for (const Row& row : rows) {
     (row.context                    ? context
      : row.experts                  ? experts
+     : row.name.ends_with("_fp8")   ? fp8
      : row.name.starts_with("mpt_") ? fsdp
                                     : megatron)
         .push_back(row);
@@ -90,6 +91,8 @@ TEST(Validation, PublishedStepTimesAreMetWithinTheirBoundsAndTheDocumentationSay
   ExpectWithin(fsdp, 0.37, 0.25);
   ASSERT_EQ(context.size(), 1u);
   ExpectWithin(context, 0.2, 0.2);
+  ASSERT_EQ(fp8.size(), 1u);
+  ExpectWithin(fp8, 0.1, 0.1);
   ASSERT_EQ(experts.size(), 4u);
   ExpectWithin(experts, 0.4, 0.4);
 }
