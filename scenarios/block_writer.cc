@@ -30,11 +30,15 @@ BlockWriter::BlockWriter(const Job& job, const StagePlan& plan, RankTape* tape)
   }
 }
 
+void BlockWriter::CastWeights(const Unit& unit, std::int64_t micro_batch) {
+  for (const std::uint32_t block : unit.blocks) {
+    tape_->Work(plan_.blocks[block].weight_casts, TaskClass::kForward,
+                LabelOf(names_[block], micro_batch, unit.layer));
+  }
+}
+
 void BlockWriter::Forward(const Unit& unit, std::int64_t micro_batch, TaskClass task_class) {
   for (const std::uint32_t block : unit.blocks) {
-    if (micro_batch == 0 && task_class == TaskClass::kForward) {
-      tape_->Work(plan_.blocks[block].weight_casts, task_class, LabelOf(names_[block], 0, unit.layer));
-    }
     Forward(plan_.blocks[block], LabelOf(names_[block], micro_batch, unit.layer), task_class);
   }
 }

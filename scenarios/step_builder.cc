@@ -23,7 +23,7 @@ class RankBuilder {
 
  private:
   void Step(std::int64_t step);
-  void Forward(std::int64_t step, const sim::PipelineStep& at);
+  void Forward(std::int64_t step, const sim::PipelineStep& at, bool first_of_chunk);
   // The whole, or the input half.
   void Backward(std::int64_t step, const sim::PipelineStep& at, bool last_of_chunk);
   void BackwardWeight(const sim::PipelineStep& at, bool last_of_chunk);
@@ -61,22 +61,24 @@ void RankBuilder::Build() {
 
 void RankBuilder::Step(std::int64_t step) {
   if (step > 0) data_.StartStep();
-  std::vector<std::int64_t> left(plan_.chunks.size(), job_.scenario.pipeline.microbatches_of_chunk());
+  const std::int64_t all = job_.scenario.pipeline.microbatches_of_chunk();
+  std::vector<std::int64_t> to_start(plan_.chunks.size(), all), left = to_start;
   for (const sim::PipelineStep& at : (*job_.orders)[static_cast<std::size_t>(stage_)]) {
     using enum sim::PipelineStep::Kind;
     const bool completes = at.kind == kBackward || at.kind == kBackwardWeight;  // one micro-batch's gradients
     const bool last = completes && --left[at.chunk] == 0;
-    if (at.kind == kForward) Forward(step, at);
+    if (at.kind == kForward) Forward(step, at, to_start[at.chunk]-- == all);
     if (at.kind == kBackward || at.kind == kBackwardInput) Backward(step, at, last);
     if (at.kind == kBackwardWeight) BackwardWeight(at, last);
   }
   FinishStep(step);
 }
 
-void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at) {
+void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at, bool first_of_chunk) {
   transfers_.Receive(step, at, /*forward=*/true);
   for (const Unit& unit : plan_.chunks[at.chunk]) {
     data_.BeforeForward(unit);
+    if (first_of_chunk) blocks_.CastWeights(unit, at.microbatch);
     blocks_.Forward(unit, at.microbatch, TaskClass::kForward);
     data_.AfterForward(unit);
   }

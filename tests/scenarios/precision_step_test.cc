@@ -13,6 +13,7 @@
 #include "scenarios/step_builder.h"
 #include "sim/program/executor.h"
 #include "tests/scenarios/loading.h"
+#include "tests/scenarios/schedules.h"
 #include "tests/scenarios/synthetic.h"
 
 namespace scenarios {
@@ -38,8 +39,8 @@ sim::Duration StepOf(const Scenario& s, std::string_view name) {
 
 // Four linear layers (QKV, output, gate with up, down) in each of 5; an input and a gradient of each
 // is cast in each of 3 micro-batches, but gate's and up's gradient and QKV's share their kernel.
-TEST(PrecisionStep, CastsWeightsOnceAStepAndInputsOnceAMicroBatch) {
-  Scenario s = SyntheticScenario(1, 3, 1, "1f1b", 5);
+void ExpectCasts(const char* schedule) {
+  Scenario s = SyntheticScenario(1, 3, 1, schedule, 5);
   s.training.matmul.recipe = models::Recipe::kTensorCurrent;
   EXPECT_EQ(StepOf(s, "cast_weights"), sim::Duration::Microseconds(5 * 4));
   EXPECT_EQ(StepOf(s, "cast_input"), sim::Duration::Microseconds(3 * 5 * 4));
@@ -48,6 +49,19 @@ TEST(PrecisionStep, CastsWeightsOnceAStepAndInputsOnceAMicroBatch) {
   s.training.matmul.last_layers_bf16 = 2;
   EXPECT_EQ(StepOf(s, "cast_weights"), sim::Duration::Microseconds(2 * 4));
   EXPECT_EQ(StepOf(s, "cast_input"), sim::Duration::Microseconds(3 * 2 * 4));
+}
+
+TEST(PrecisionStep, CastsWeightsOnceAStepAndInputsOnceAMicroBatch) { ExpectCasts("1f1b"); }
+
+// A split backward casts its gradients in the input half; the weight half reads the same copies.
+TEST(PrecisionStep, CastsAsOftenWhereBackwardsAreSplit) { ExpectCasts("zb1p"); }
+
+// Both stages hold both pieces of one layer each, and cast their weights at the first
+// micro-batch of each: number 0 from one end, 2 from the other.
+TEST(PrecisionStep, CastsEveryCopyOfAPieceUnderDualPipe) {
+  Scenario s = ScheduleScenario("dualpipe", 2, 4);
+  s.training.matmul.recipe = models::Recipe::kTensorCurrent;
+  EXPECT_EQ(StepOf(s, "cast_weights"), sim::Duration::Microseconds(2 * 4));
 }
 
 Scenario Loaded(Sets sets) {
