@@ -27,8 +27,10 @@ const std::vector<Layer>& Layers() {
       {"topologies", {"sim", "proto"}, true},
       {"scenarios", {"models", "hardware", "topologies", "sim", "proto"}, true},
       {"scenarios/output", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
+      {"scenarios/published", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       // Errors and source places come from proto; reading messages is for those below.
-      {"tools", {"scenarios", "scenarios/output", "models", "hardware", "topologies", "sim", "proto"}, false},
+      {"tools",
+       {"scenarios", "scenarios/output", "scenarios/published", "models", "hardware", "topologies", "sim", "proto"}, false},
   };
   return layers;
 }
