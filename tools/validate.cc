@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hardware/device_cost_model.h"
+#include "hardware/device_reader.h"
 #include "scenarios/estimate.h"
 #include "scenarios/output/output_file.h"
 #include "scenarios/output/report_text.h"
@@ -25,10 +26,11 @@ using scenarios::StepOutcome;
 constexpr double kUsualMostTasks = 5e7;  // about 1.5 GiB, a quarter of a minute
 
 bool Write(const std::string& path, const std::string& text, std::ostream& err) {
-  auto file = scenarios::OutputFile::Create(path);
-  if (file.ok()) {
-    file.value().Write(text);
-    if (const auto finished = file.value().Finish(); finished.ok()) return true;
+  auto created = scenarios::OutputFile::Create(path);
+  if (created.ok()) {
+    scenarios::OutputFile file = std::move(created).value();
+    file.Write(text);
+    if (file.Finish().ok()) return true;
   }
   Fail(path + ": cannot be written", err);
   return false;
@@ -73,7 +75,6 @@ void Simulate(const std::string& path, const Options& options, StepOutcome* outc
     }
     return;
   }
-  outcome->architecture = scenario->device.architecture;
   const auto stages = scenarios::PlanStages(*scenario, hardware::DeviceCostModel(scenario->device));
   outcome->tasks = scenarios::EstimateOf(*scenario, stages).tasks;
   outcome->too_large = outcome->tasks > options.most_tasks;
@@ -92,6 +93,9 @@ void Simulate(const std::string& path, const Options& options, StepOutcome* outc
 bool Try(const scenarios::StepRow& row, const Options& options, StepOutcome* outcome, std::ostream& err) {
   const scenarios::Conversion conversion = scenarios::Convert(row);
   outcome->row = row;
+  proto::Diagnostics ignored;  // an unknown device is among the reasons
+  const auto device = hardware::ReadDevice(row.gpu, {}, "", &ignored);
+  outcome->architecture = device ? device->architecture : row.gpu;
   outcome->refused = conversion.refused;
   outcome->assumed = conversion.assumed;
   outcome->left_out = conversion.left_out;
@@ -106,7 +110,7 @@ bool Try(const scenarios::StepRow& row, const Options& options, StepOutcome* out
 void PrintTables(const std::vector<StepOutcome>& outcomes, std::ostream& out) {
   const auto by_source = [](const StepOutcome& o) { return o.row.source; };
   const auto by_kind = [](const StepOutcome& o) {
-    return (o.architecture.empty() ? o.row.gpu : o.architecture) + ", " + scenarios::ParallelismOf(o.row);
+    return o.architecture + ", " + scenarios::ParallelismOf(o.row);
   };
   out << scenarios::ErrorTable(outcomes, "source", by_source) << '\n'
       << scenarios::ErrorTable(outcomes, "device, parallelism", by_kind) << '\n'

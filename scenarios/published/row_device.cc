@@ -11,6 +11,8 @@
 namespace scenarios {
 namespace {
 
+namespace config = orrery::config;
+
 // The compute NICs of one node.
 struct Nics {
   std::int64_t count = 0;
@@ -55,7 +57,7 @@ std::string DeviceText(const StepRow& row, const std::string& name, const std::s
                      "\nderived_from: " + Quoted(base) + "\nnode {\n  name: " + Quoted(name) +
                      "\n  devices: " + std::to_string(row.gpus_per_node) + "\n";
   if (nics) text += "  nics: " + std::to_string(nics->count) + "\n";
-  text += "  basis: PUBLISHED\n  " + SourceText(row, row.network) + "\n";
+  text += "  basis: PUBLISHED\n  " + SourceText(row, nics ? row.network : row.scale_up) + "\n";
   if (nics) {
     const bool efa = Says(row.network, "EFA");
     text += "  nic {\n    bandwidth_gb_per_s_each_way: " + Number(nics->gbit_per_s / kGbitPerGbyte) + "\n";

@@ -87,8 +87,7 @@ void WriteLayout(const StepRow& row, Draft* draft) {
   layout.set_context(row.cp);
   layout.set_pipeline(row.pp);
   layout.set_data(row.dp);
-  const bool sequence = Says(row.sp, "yes");
-  layout.set_sequence(sequence);
+  layout.set_sequence(row.tp > 1 && Says(row.sp, "yes"));
   if (row.sp.empty() && row.tp > 1) draft->Assume("no sequence parallelism, which is not stated");
   WritePipeline(row, draft);
   WriteExperts(row, draft);

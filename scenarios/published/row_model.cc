@@ -6,6 +6,7 @@
 #include "models/model_reader.h"
 #include "models/model_text.h"
 #include "scenarios/published/row_parts.h"
+#include "sim/base/check.h"
 
 namespace scenarios {
 namespace {
