@@ -64,7 +64,8 @@ std::string ReadSource(const orrery::config::Source& in, const Block& block);
 // came from there. `beside` is the folder of the scenario's file; empty for an embedded one.
 void TakePreset(const Block& top, const std::string& beside, orrery::config::Scenario* in,
                 Scenario* scenario);
-// After mistakes: a warning that names the fields that the preset gave, since a refused one may be among them.
+// After mistakes: a warning that names the fields that the preset gave, since a refused one may be among
+// them.
 void ExplainPreset(const Block& top, const Scenario& scenario);
 
 // Figures of the layout, and what follows from them and the batch. `model` and

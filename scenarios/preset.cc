@@ -55,8 +55,9 @@ std::optional<PresetFile> Find(const std::string& name, const Block& top, const 
   }
   std::string wanted;
   for (const std::string& near : proto::Nearest(name, names)) wanted += (wanted.empty() ? "" : " or ") + near;
-  top.Error("preset", "there is no preset \"" + name + "\"; " +
-                          (wanted.empty() ? "`orrery list presets` shows all" : "did you mean " + wanted + "?"));
+  top.Error("preset",
+            "there is no preset \"" + name + "\"; " +
+                (wanted.empty() ? "`orrery list presets` shows all" : "did you mean " + wanted + "?"));
   return std::nullopt;
 }
 
@@ -89,7 +90,8 @@ void Take(const pb::Message& preset, const std::string& path, pb::Message* own,
       continue;
     }
     const int count = field->is_repeated() ? reflection.FieldSize(preset, field) : 0;
-    if (field->is_repeated() ? reflection.FieldSize(*own, field) > 0 : reflection.HasField(*own, field)) continue;
+    if (field->is_repeated() ? reflection.FieldSize(*own, field) > 0 : reflection.HasField(*own, field))
+      continue;
     std::string value, all;
     for (int i = 0; i < std::max(count, 1); ++i) {
       pb::TextFormat::PrintFieldValueToString(preset, field, field->is_repeated() ? i : -1, &value);

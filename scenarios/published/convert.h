@@ -18,8 +18,8 @@ struct RowFile {
 };
 
 struct Conversion {
-  std::string name;                // of the scenario: the row's id in lower_snake_case
-  std::vector<RowFile> files;      // the scenario first, its model, and a device where its node differs
+  std::string name;                   // of the scenario: the row's id in lower_snake_case
+  std::vector<RowFile> files;         // the scenario first, its model, and a device where its node differs
   std::vector<std::string> assumed;   // what the row does not say, and what was taken
   std::vector<std::string> left_out;  // what the row has and a run leaves out: an error that is known
   std::vector<std::string> refused;   // why there is no scenario; the same words for the same reason

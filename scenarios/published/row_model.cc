@@ -19,27 +19,14 @@ struct Family {
 // The first that fits. "GPT" of Megatron-LM has a table tied to the output except where
 // the published sizes need two (Megatron-Core's, as in mcore_gpt_7_1b).
 constexpr Family kFamilies[] = {
-    {"AA-Llama", "llama2_7b"},
-    {"BS-", "bloom_176b"},  // the models that led to BLOOM
-    {"DeepSeek-V2", "deepseek_v2"},
-    {"FA-GPT3", "gpt3_175b"},
-    {"GPT-7B-memory-speed", "mcore_gpt_7_1b"},
-    {"GPT-OSS", "gpt_oss_120b"},
-    {"GPT3-", "gpt3_175b"},
-    {"InternLM-7B", "internlm_7b"},
-    {"Korth-", "megatron_22b"},
-    {"Llama2-", "llama2_7b"},
-    {"Llama3", "llama3_8b"},
-    {"MCore-GPT", "mcore_gpt_7_1b"},
-    {"MLM2020-", "gpt_18b_sc21"},
-    {"MPT-", "mpt_13b"},
-    {"Mixtral-", "mixtral_8x7b"},
-    {"NT-", "llama3_8b"},  // nanotron's
-    {"Nemotron", "nemotron4_15b"},
-    {"Qwen3-", "qwen3_30b_a3b"},
-    {"SC21-GPT", "gpt_18b_sc21"},
-    {"ZB-GPT", "gpt_18b_sc21"},
-    {"vT-", "gpt_18b_sc21"},  // vTrain's
+    {"AA-Llama", "llama2_7b"},       {"BS-", "bloom_176b"},  // the models that led to BLOOM
+    {"DeepSeek-V2", "deepseek_v2"},  {"FA-GPT3", "gpt3_175b"},     {"GPT-7B-memory-speed", "mcore_gpt_7_1b"},
+    {"GPT-OSS", "gpt_oss_120b"},     {"GPT3-", "gpt3_175b"},       {"InternLM-7B", "internlm_7b"},
+    {"Korth-", "megatron_22b"},      {"Llama2-", "llama2_7b"},     {"Llama3", "llama3_8b"},
+    {"MCore-GPT", "mcore_gpt_7_1b"}, {"MLM2020-", "gpt_18b_sc21"}, {"MPT-", "mpt_13b"},
+    {"Mixtral-", "mixtral_8x7b"},    {"NT-", "llama3_8b"},  // nanotron's
+    {"Nemotron", "nemotron4_15b"},   {"Qwen3-", "qwen3_30b_a3b"},  {"SC21-GPT", "gpt_18b_sc21"},
+    {"ZB-GPT", "gpt_18b_sc21"},      {"vT-", "gpt_18b_sc21"},  // vTrain's
 };
 
 const Family* FamilyOf(const std::string& model_name) {
@@ -99,10 +86,9 @@ void WriteModel(const StepRow& row, Draft* draft) {
   if (Says(row.notes, "tied embeddings")) model->tied_embedding = true;
   draft->scenario.set_model(model->name);
   draft->conversion.files.push_back(
-      {model->name,
-       models::ModelText(*model, {.title = row.source,
-                                  .url = "",
-                                  .note = row.where + "; layers as in " + family->catalogue})});
+      {model->name, models::ModelText(*model, {.title = row.source,
+                                               .url = "",
+                                               .note = row.where + "; layers as in " + family->catalogue})});
 }
 
 }  // namespace scenarios

@@ -96,7 +96,9 @@ void WriteAttention(const StepRow& row, Draft* draft) {
 void WriteRecompute(const StepRow& row, Draft* draft) {
   config::Training& out = *draft->scenario.mutable_training();
   const std::string& text = row.recompute;
-  const auto starts = [&](const char* start) { return Says(text.substr(0, std::string(start).size()), start); };
+  const auto starts = [&](const char* start) {
+    return Says(text.substr(0, std::string(start).size()), start);
+  };
   if (starts("none")) {
     out.set_recompute(config::Recompute::NONE);
     if (Says(text, "stated")) draft->Assume("no recomputation, which is not stated");
@@ -112,7 +114,8 @@ void WriteRecompute(const StepRow& row, Draft* draft) {
   } else if (Says(text, "offload")) {
     draft->Refuse("recompute: offload of activations is not simulated yet");
   } else if (Says(text, "selective (op)")) {
-    draft->Refuse("recompute: half of a layer's matrix products again (torchtitan's op) is not simulated yet");
+    draft->Refuse(
+        "recompute: half of a layer's matrix products again (torchtitan's op) is not simulated yet");
   } else if (Says(text, "attention core")) {
     out.set_recompute(config::Recompute::SELECTIVE);
   } else if (starts("selective modules: ")) {

@@ -18,8 +18,8 @@ struct StepOutcome {
   StepRow row;
   double simulated_s = 0;  // 0 where it was not
   double tasks = 0;
-  bool fits = true;           // into the device's memory, as simulated
-  std::string architecture;   // of the device
+  bool fits = true;                  // into the device's memory, as simulated
+  std::string architecture;          // of the device
   std::vector<std::string> refused;  // no scenario, the converter's or the loader's reasons
   std::vector<std::string> assumed, left_out;
   bool too_large = false;  // a scenario, but not simulated

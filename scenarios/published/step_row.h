@@ -27,7 +27,7 @@ struct StepRow {
   std::string model_name;
   double params_b = 0;  // billions of parameters, as the source counts; 0 = not given
   std::int64_t layers = 0, hidden = 0, ffn_hidden = 0, heads = 0, kv_heads = 0, vocab = 0;
-  std::string moe;  // "dense", or "E=8;topk=2;shared=0;expert_ffn=14336"
+  std::string moe;                             // "dense", or "E=8;topk=2;shared=0;expert_ffn=14336"
   std::int64_t seq_len = 0, global_batch = 0;  // tokens; global_batch_seqs
   std::string micro_batch;
   std::int64_t tp = 1, cp = 1, pp = 1, dp = 1, ep = 1;

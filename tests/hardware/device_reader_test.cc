@@ -80,9 +80,9 @@ TEST(Catalogue, EveryDeviceIsLegalAndNamedAfterItsFile) {
     EXPECT_TRUE(names.insert(devices[i].name).second);
     for (const std::string& alias : devices[i].aliases) EXPECT_TRUE(names.insert(alias).second) << alias;
   }
-  for (const char* name : {"a100_40_sxm", "a100_80_sxm", "a800_80_sxm", "b200_sxm", "b300_sxm", "gb200_nvl72",
-                           "gb300_nvl72", "h100_96_sxm", "h100_sxm", "h20",
-                           "h200_sxm", "h800_sxm", "l40s", "rtx4090", "v100_32_sxm"}) {
+  for (const char* name :
+       {"a100_40_sxm", "a100_80_sxm", "a800_80_sxm", "b200_sxm", "b300_sxm", "gb200_nvl72", "gb300_nvl72",
+        "h100_96_sxm", "h100_sxm", "h20", "h200_sxm", "h800_sxm", "l40s", "rtx4090", "v100_32_sxm"}) {
     EXPECT_EQ(names.count(name), 1u) << name;
   }
 }

@@ -49,8 +49,8 @@ TEST(Preset, GivesWhatTheScenarioDoesNotSayAndNothingElse) {
 TEST(Preset, LeavesFieldsThatHaveNoMeaningBesideTheScenariosOwnSharding) {
   const Loading none = Load({{"preset", "megatron_core_0_8"}, {"training.optimizer_sharding", "NONE"}});
   EXPECT_THAT(none.errors(), IsEmpty());
-  const Loading cut = Load(
-      {{"preset", "nanotron"}, {"training.optimizer_sharding", "ZERO_3"}, {"layout.pipeline", "1"}});
+  const Loading cut =
+      Load({{"preset", "nanotron"}, {"training.optimizer_sharding", "ZERO_3"}, {"layout.pipeline", "1"}});
   EXPECT_THAT(cut.errors(), IsEmpty());
   EXPECT_THAT(cut.scenario->preset->fields, Not(Contains(HasSubstr("bucket_mb"))));
 }

@@ -30,7 +30,9 @@ const std::vector<Layer>& Layers() {
       {"scenarios/published", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       // Errors and source places come from proto; reading messages is for those below.
       {"tools",
-       {"scenarios", "scenarios/output", "scenarios/published", "models", "hardware", "topologies", "sim", "proto"}, false},
+       {"scenarios", "scenarios/output", "scenarios/published", "models", "hardware", "topologies", "sim",
+        "proto"},
+       false},
   };
   return layers;
 }

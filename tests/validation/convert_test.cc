@@ -47,9 +47,9 @@ std::string Folder(const std::string& name) {
   return folder;
 }
 
-std::optional<Scenario> LoadRow(const StepRow& row, const std::string& folder, proto::Diagnostics* diagnostics) {
-  const Conversion conversion = Convert(row);
-  EXPECT_THAT(conversion.refused, IsEmpty()) << row.id;
+std::optional<Scenario> LoadFiles(const Conversion& conversion, const std::string& folder,
+                                  proto::Diagnostics* diagnostics) {
+  EXPECT_THAT(conversion.refused, IsEmpty()) << conversion.name;
   for (const RowFile& file : conversion.files) {
     std::ofstream(folder + '/' + file.name + ".textproto") << file.text;
   }
@@ -58,7 +58,7 @@ std::optional<Scenario> LoadRow(const StepRow& row, const std::string& folder, p
 
 Scenario Loaded(const StepRow& row) {
   proto::Diagnostics diagnostics;
-  const auto scenario = LoadRow(row, Folder("one_row"), &diagnostics);
+  const auto scenario = LoadFiles(Convert(row), Folder("one_row"), &diagnostics);
   EXPECT_THAT(diagnostics.errors(), IsEmpty()) << row.id;
   return scenario.value();
 }
@@ -74,7 +74,7 @@ TEST(PublishedSteps, EveryRowIsAScenarioOrRefusedForAListedReason) {
     for (const std::string& reason : conversion.refused) ++refused[reason];
     if (!conversion.refused.empty()) continue;
     proto::Diagnostics diagnostics;
-    const auto scenario = LoadRow(row, folder, &diagnostics);
+    const auto scenario = LoadFiles(conversion, folder, &diagnostics);
     EXPECT_THAT(diagnostics.errors(), IsEmpty()) << row.id;
     if (!scenario) continue;
     ++built;
@@ -201,12 +201,11 @@ TEST(PublishedSteps, WhatIsNotUnderstoodIsRefusedAllAtOnce) {
   row.cp = 2;
   const Conversion conversion = Convert(row);
   EXPECT_THAT(conversion.files, IsEmpty());
-  EXPECT_THAT(conversion.refused,
-              ElementsAre("model: no family is known for this name",
-                          "gpu: not in the catalogue under this name",
-                          "cp: context parallelism is not simulated yet", "precision: not understood",
-                          "attention: not understood", "recompute: not understood",
-                          "sharding: not understood"));
+  EXPECT_THAT(
+      conversion.refused,
+      ElementsAre("model: no family is known for this name", "gpu: not in the catalogue under this name",
+                  "cp: context parallelism is not simulated yet", "precision: not understood",
+                  "attention: not understood", "recompute: not understood", "sharding: not understood"));
 }
 
 TEST(PublishedSteps, WhatARowDoesNotSayIsListed) {
@@ -221,8 +220,8 @@ TEST(PublishedSteps, WhatARowDoesNotSayIsListed) {
 TEST(PublishedSteps, SmallRowsComeOutInTheRightOrderOfMagnitude) {
   for (const char* id : {"VTRAIN-0111", "FATTN-0001", "KORTH-0001", "MLMREADME-0020", "INTERN-0001"}) {
     const Scenario scenario = Loaded(RowOf(id));
-    const double ratio = scenarios::Run(scenario).value().report.step_time.seconds() /
-                         scenario.published->step_time_s;
+    const double ratio =
+        scenarios::Run(scenario).value().report.step_time.seconds() / scenario.published->step_time_s;
     EXPECT_GT(ratio, 1.0 / 3) << id;
     EXPECT_LT(ratio, 3) << id;
   }

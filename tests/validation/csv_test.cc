@@ -33,7 +33,8 @@ TEST(Csv, EveryRowOfAnotherLengthIsReportedWithItsLine) {
 }
 
 TEST(Csv, AnOpenQuoteAndAnEmptyFileAreMistakes) {
-  for (const auto& [text, wanted] : {std::pair("a,b\n1,\"2\n", "quote is not closed"), {"", "names the columns"}}) {
+  for (const auto& [text, wanted] :
+       {std::pair("a,b\n1,\"2\n", "quote is not closed"), {"", "names the columns"}}) {
     proto::Diagnostics diagnostics;
     EXPECT_FALSE(ReadCsv("t.csv", text, &diagnostics).has_value());
     EXPECT_THAT(diagnostics.errors(), ElementsAre(HasSubstr(wanted)));
