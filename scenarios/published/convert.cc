@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "scenarios/published/row_parts.h"
+#include "scenarios/published/row_message.h"
 
 namespace scenarios {
 namespace {

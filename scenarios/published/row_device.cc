@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "hardware/device_reader.h"
-#include "scenarios/published/row_parts.h"
+#include "scenarios/published/row_message.h"
 
 namespace scenarios {
 namespace {

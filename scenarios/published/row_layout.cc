@@ -1,6 +1,8 @@
 // Layout, batch, pipeline and experts of a row.
 
-#include "scenarios/published/row_parts.h"
+#include <vector>
+
+#include "scenarios/published/row_message.h"
 
 namespace scenarios {
 namespace {
@@ -35,6 +37,22 @@ void WriteStageLayers(const StepRow& row, config::Pipeline* pipeline) {
   }
 }
 
+// nanotron fills one stage after the other, until what it holds passes its share of the cost
+// of layers and head; so the last one has fewer layers where the vocabulary is large.
+// Source: nanotron, src/nanotron/models/base.py (build_model), models/llama.py (get_block_compute_costs).
+void WriteStagesByCost(const StepRow& row, config::Pipeline* pipeline) {
+  const std::int64_t layer = 4 * row.hidden * row.hidden + 3 * row.ffn_hidden * row.hidden;
+  const std::int64_t total = row.layers * layer + row.vocab * row.hidden;
+  std::vector<std::int64_t> layers(static_cast<std::size_t>(row.pp), 0);
+  std::int64_t stage = 0;
+  for (std::int64_t done = 1; done <= row.layers; ++done) {
+    ++layers[static_cast<std::size_t>(stage)];
+    const bool full = done * layer * row.pp > total * (stage + 1);
+    if (full && stage + 1 < row.pp) ++stage;
+  }
+  for (const std::int64_t n : layers) pipeline->add_stage_layers(n);
+}
+
 void WritePipeline(const StepRow& row, Draft* draft) {
   config::Scenario& out = draft->scenario;
   const bool ends_count = Says(row.notes, "first/last stage have one fewer layer");
@@ -47,6 +65,8 @@ void WritePipeline(const StepRow& row, Draft* draft) {
   if (ends_count) {
     out.mutable_pipeline()->set_embedding_counts_as_layer(true);
     out.mutable_pipeline()->set_loss_counts_as_layer(true);
+  } else if (chunks == 1 && Says(row.source, "nanotron")) {
+    WriteStagesByCost(row, out.mutable_pipeline());
   } else if (chunks == 1 && row.layers % row.pp != 0) {
     WriteStageLayers(row, out.mutable_pipeline());
   }

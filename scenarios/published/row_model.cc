@@ -5,7 +5,7 @@
 
 #include "models/model_reader.h"
 #include "models/model_text.h"
-#include "scenarios/published/row_parts.h"
+#include "scenarios/published/row_message.h"
 #include "sim/base/check.h"
 
 namespace scenarios {

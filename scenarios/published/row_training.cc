@@ -1,6 +1,6 @@
 // Training: the preset of the row's framework, and what the row says itself.
 
-#include "scenarios/published/row_parts.h"
+#include "scenarios/published/row_message.h"
 
 namespace scenarios {
 namespace {

@@ -145,6 +145,12 @@ TEST(PublishedSteps, LayersThatDoNotShareOutEvenlyComeFirst) {
   EXPECT_THAT(Loaded(row).pipeline.layers_of_piece, ElementsAre(7, 7, 7, 7, 7, 7, 6, 6, 6, 6, 6, 6));
 }
 
+// 16 layers of 4 x 2,048^2 + 3 x 8,192 x 2,048 each and a head of 131,072 x 2,048, which is 4 such layers: a
+// share of 5 a stage. The 6th layer passes 5, the 11th 10, the 16th 15; the head is alone.
+TEST(PublishedSteps, StagesOfNanotronShareOutLayersAndHeadByCost) {
+  EXPECT_THAT(Loaded(RowOf("HFBENCH-0033")).pipeline.layers_of_piece, ElementsAre(6, 5, 5, 0));
+}
+
 TEST(PublishedSteps, ARowOfExpertsHasTheirLayout) {
   const Scenario s = Loaded(RowOf("SIMUMAX-0013"));
   EXPECT_EQ(s.device.name, "b200_sxm");

@@ -1,8 +1,8 @@
 // The parts of the converter, each in a file of its own. They fill a draft from a
 // row and go on after a refusal, so that all reasons are found in one run.
 
-#ifndef SCENARIOS_PUBLISHED_ROW_PARTS_H_
-#define SCENARIOS_PUBLISHED_ROW_PARTS_H_
+#ifndef SCENARIOS_PUBLISHED_ROW_MESSAGE_H_
+#define SCENARIOS_PUBLISHED_ROW_MESSAGE_H_
 
 #include <string>
 
@@ -34,4 +34,4 @@ std::string Quoted(const std::string& text);
 
 }  // namespace scenarios
 
-#endif  // SCENARIOS_PUBLISHED_ROW_PARTS_H_
+#endif  // SCENARIOS_PUBLISHED_ROW_MESSAGE_H_
