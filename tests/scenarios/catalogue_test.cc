@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "scenarios/loader.h"
 
 namespace scenarios {
@@ -40,8 +42,9 @@ TEST(ScenarioCatalogue, HasWhatIsPromised) {
                                  "deepseek_v2_l4_8xb200_pp2", "deepseek_v3_2048xh800", "gpt3_175b_64xa100",
                                  "gpt_oss_120b_64xb200", "gpt_oss_120b_64xh100", "llama3_405b_16384xh100",
                                  "llama_70b_64xh800_a", "llama_70b_64xh800_b", "llama_70b_64xh800_c",
-                                 "llama_70b_64xh800_checkpoint", "llama_7b_256xh800",
-                                 "mcore_gpt_16b_192xh100", "mcore_gpt_1_7b_48xh100", "mcore_gpt_7_1b_96xh100",
+                                 "llama_70b_64xh800_checkpoint", "llama_70b_64xh800_pp2",
+                                 "llama_70b_64xh800_pp4", "llama_7b_256xh800", "mcore_gpt_16b_192xh100",
+                                 "mcore_gpt_1_7b_48xh100", "mcore_gpt_7_1b_96xh100",
                                  "megatron_22b_8xa100_full", "megatron_22b_8xa100_sp_selective",
                                  "mixtral_8x7b_64xh100", "moe_1_8t_1024xh800", "mpt_13b_16xh100",
                                  "mpt_13b_64xh100", "mpt_13b_8xa100", "mpt_30b_32xh100", "mpt_7b_8xa100",
@@ -62,6 +65,19 @@ TEST(ScenarioCatalogue, LayoutAHas128MicroBatches) {
   EXPECT_EQ(LoadLegal("llama_70b_64xh800_a").batch.micro_batches, 128);
   EXPECT_EQ(LoadLegal("llama_70b_64xh800_b").batch.micro_batches, 128);
   EXPECT_EQ(LoadLegal("llama_70b_64xh800_c").batch.micro_batches, 64);
+}
+
+// Textbook, 17.6.8: tensor 4, pipeline 2, data 8 with 16 micro-batches, and its first example:
+// tensor 4, pipeline 4, data 4 with 8.
+TEST(ScenarioCatalogue, HasBothLayoutsOfSection1768) {
+  for (const auto& [name, pipeline, data, micro_batches] :
+       {std::tuple("llama_70b_64xh800_pp2", 2, 8, 16), std::tuple("llama_70b_64xh800_pp4", 4, 4, 8)}) {
+    const Scenario s = LoadLegal(name);
+    EXPECT_EQ(s.layout.tensor, 4) << name;
+    EXPECT_EQ(s.layout.pipeline, pipeline) << name;
+    EXPECT_EQ(s.layout.data, data) << name;
+    EXPECT_EQ(s.batch.micro_batches, micro_batches) << name;
+  }
 }
 
 // The sources' own figures: TFLOP/s per GPU, and the formula that counts them.

@@ -92,6 +92,17 @@ TEST(ExpertLayout, RefusesExpertsAndHeadsThatDoNotDivideInOneRun) {
   EXPECT_FALSE(loading.scenario);
   EXPECT_TRUE(Says(loading.errors(), "layout.expert: 3 does not divide the 256 routed experts"));
   EXPECT_TRUE(Says(loading.errors(), "layout.tensor: 3 does not divide the 64 attention heads"));
+  // 258 = 3 x 86 experts do, and the heads still do not.
+  const Loading more = Load({{"model", "deepseek_v3"},
+                             {"model.heads", "64"},
+                             {"model.experts.routed", "258"},
+                             {"devices", "18"},
+                             {"layout.tensor", "3"},
+                             {"layout.sequence", "true"},
+                             {"layout.expert", "3"}});
+  EXPECT_FALSE(more.scenario);
+  EXPECT_FALSE(Says(more.errors(), "layout.expert: "));
+  EXPECT_TRUE(Says(more.errors(), "layout.tensor: 3 does not divide the 64 attention heads"));
 }
 
 // HB-122: four ranks with tensor 1 x pipeline 2 x expert 2, and with tensor 4 x expert 4: expert

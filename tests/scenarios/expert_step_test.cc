@@ -237,62 +237,6 @@ TEST(ExpertSteps, DeepEpReachesTheRdmaRateThatWasMeasured) {
   }
 }
 
-// A pairwise-covering grid: every value of each of two features stands beside each value of
-// the other in some row.
-TEST(ExpertSteps, EveryLayoutOfThePairwiseGridRunsAndItsBreakdownAddsUp) {
-  struct Row {
-    const char *tensor, *sequence, *pipeline, *virtual_stages, *sharding, *expert, *expert_tensor, *recompute;
-  };
-  const Row rows[] = {
-      {"1", "false", "1", "1", "ZERO_1", "1", "1", "NONE"},
-      {"1", "false", "2", "2", "NONE", "2", "2", "SELECTIVE"},
-      {"1", "false", "2", "1", "ZERO_1", "4", "1", "FULL"},
-      {"1", "false", "1", "1", "NONE", "8", "2", "FULL"},
-      {"2", "true", "1", "1", "NONE", "1", "1", "FULL"},
-      {"2", "true", "2", "1", "ZERO_1", "2", "2", "NONE"},
-      {"2", "true", "2", "2", "NONE", "4", "1", "NONE"},
-      {"2", "true", "1", "1", "ZERO_1", "8", "1", "SELECTIVE"},
-      {"4", "true", "2", "2", "ZERO_1", "1", "2", "FULL"},
-      {"4", "true", "1", "1", "NONE", "2", "1", "SELECTIVE"},
-      {"4", "true", "1", "1", "ZERO_1", "4", "2", "SELECTIVE"},
-      {"4", "true", "2", "2", "ZERO_1", "8", "1", "NONE"},
-      {"2", "false", "2", "1", "NONE", "1", "2", "SELECTIVE"},
-      {"4", "false", "2", "2", "ZERO_1", "1", "4", "NONE"},
-      {"1", "false", "2", "2", "ZERO_1", "2", "1", "FULL"},
-      {"1", "false", "1", "1", "NONE", "4", "4", "NONE"},
-      {"2", "true", "1", "1", "ZERO_1", "2", "4", "FULL"},
-      {"4", "true", "1", "1", "NONE", "8", "2", "NONE"},
-  };
-  for (const Row& row : rows) {
-    for (const char* dispatcher : {"ALLTOALL", "ALLGATHER"}) {
-      Sets sets = {{"model", "deepseek_v2_lite"},
-                   {"model.layers", "8"},
-                   {"layout.tensor", row.tensor},
-                   {"layout.sequence", row.sequence},
-                   {"layout.pipeline", row.pipeline},
-                   {"layout.virtual", row.virtual_stages},
-                   {"layout.expert", row.expert},
-                   {"layout.expert_tensor", row.expert_tensor},
-                   {"batch.global", "64"},
-                   {"training.optimizer_sharding", row.sharding},
-                   {"training.recompute", row.recompute}};
-      const bool spread = std::string(row.expert) != "1" || std::string(row.tensor) != row.expert_tensor;
-      if (spread) sets.emplace_back("experts.dispatcher", dispatcher);
-      const Loading loading = Load(sets);
-      ASSERT_TRUE(loading.scenario) << testing::PrintToString(loading.errors());
-      SCOPED_TRACE(testing::PrintToString(sets));
-      const RunResult run = scenarios::Run(*loading.scenario).value();
-      EXPECT_TRUE(run.report.steady);
-      for (const StageReport& stage : run.report.stages) {
-        sim::Duration sum;
-        for (const TimePart& part : stage.breakdown) sum += part.time;
-        EXPECT_EQ(sum, run.report.step_time);
-      }
-      if (!spread) break;
-    }
-  }
-}
-
 TEST(ExpertSteps, ChunkByChunkAreWithinAFewPerCentOfCoupledFlows) {
   for (const char* dispatcher : {"ALLTOALL", "DEEPEP"}) {
     Sets sets = {{"model", "mixtral_8x7b"},
