@@ -5,7 +5,8 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "scenarios/published/row_message.h"
+#include "proto/scenario.pb.h"
+#include "scenarios/published/row_parts.h"
 
 namespace scenarios {
 namespace {
@@ -23,7 +24,7 @@ std::string NameOf(const std::string& id) {
 }
 
 void WriteHead(const StepRow& row, Draft* draft) {
-  config::Scenario& out = draft->scenario;
+  config::Scenario& out = *draft->scenario;
   out.set_description(row.model_name + " on " + std::to_string(row.n_gpu) + " x " + row.gpu + ", " + row.id +
                       " of the published step times.");
   out.mutable_source()->set_title(row.source);
@@ -61,9 +62,10 @@ std::string Quoted(const std::string& text) {
 }
 
 Conversion Convert(const StepRow& row) {
-  Draft draft;
+  config::Scenario scenario;
+  Draft draft{.scenario = &scenario, .conversion = {}};
   const std::string name = draft.conversion.name = NameOf(row.id);
-  draft.scenario.set_name(name);
+  scenario.set_name(name);
   WriteHead(row, &draft);
   WriteModel(row, &draft);
   WriteHardware(row, &draft);
@@ -75,7 +77,7 @@ Conversion Convert(const StepRow& row) {
     return out;
   }
   std::string text;
-  google::protobuf::TextFormat::PrintToString(draft.scenario, &text);
+  google::protobuf::TextFormat::PrintToString(scenario, &text);
   text = Comment("Assumed", out.assumed) + Comment("Left out", out.left_out) + text;
   out.files.insert(out.files.begin(), {name, text});
   return out;

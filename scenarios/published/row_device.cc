@@ -6,7 +6,8 @@
 #include <regex>
 
 #include "hardware/device_reader.h"
-#include "scenarios/published/row_message.h"
+#include "proto/scenario.pb.h"
+#include "scenarios/published/row_parts.h"
 
 namespace scenarios {
 namespace {
@@ -84,7 +85,7 @@ void WriteHardware(const StepRow& row, Draft* draft) {
   proto::Diagnostics diagnostics;
   const auto device = hardware::ReadDevice(row.gpu, {}, "", &diagnostics, "gpu");
   if (!device) return draft->Refuse("gpu: not in the catalogue under this name");
-  config::Scenario& out = draft->scenario;
+  config::Scenario& out = *draft->scenario;
   const sim::NodeShape& node = device->node;
   // A rack is one domain, whatever its trays.
   const bool rack = Says(row.scale_up, "NVL72");

@@ -2,7 +2,8 @@
 
 #include <vector>
 
-#include "scenarios/published/row_message.h"
+#include "proto/scenario.pb.h"
+#include "scenarios/published/row_parts.h"
 
 namespace scenarios {
 namespace {
@@ -54,7 +55,7 @@ void WriteStagesByCost(const StepRow& row, config::Pipeline* pipeline) {
 }
 
 void WritePipeline(const StepRow& row, Draft* draft) {
-  config::Scenario& out = draft->scenario;
+  config::Scenario& out = *draft->scenario;
   const bool ends_count = Says(row.notes, "first/last stage have one fewer layer");
   const std::int64_t chunks = Chunks(row, ends_count, draft);
   out.mutable_layout()->set_virtual_(chunks);
@@ -73,7 +74,7 @@ void WritePipeline(const StepRow& row, Draft* draft) {
 }
 
 void WriteExperts(const StepRow& row, Draft* draft) {
-  config::Scenario& out = draft->scenario;
+  config::Scenario& out = *draft->scenario;
   config::Layout& layout = *out.mutable_layout();
   const bool experts = row.moe != "dense";
   layout.set_expert(row.ep);
@@ -100,7 +101,7 @@ void WriteExperts(const StepRow& row, Draft* draft) {
 }  // namespace
 
 void WriteLayout(const StepRow& row, Draft* draft) {
-  config::Scenario& out = draft->scenario;
+  config::Scenario& out = *draft->scenario;
   config::Layout& layout = *out.mutable_layout();
   if (row.cp > 1) draft->Refuse("cp: context parallelism is not simulated yet");
   layout.set_tensor(row.tp);

@@ -5,7 +5,8 @@
 
 #include "models/model_reader.h"
 #include "models/model_text.h"
-#include "scenarios/published/row_message.h"
+#include "proto/scenario.pb.h"
+#include "scenarios/published/row_parts.h"
 #include "sim/base/check.h"
 
 namespace scenarios {
@@ -84,7 +85,7 @@ void WriteModel(const StepRow& row, Draft* draft) {
   }
   if (model->ffn > 0) model->ffn = row.ffn_hidden;
   if (Says(row.notes, "tied embeddings")) model->tied_embedding = true;
-  draft->scenario.set_model(model->name);
+  draft->scenario->set_model(model->name);
   draft->conversion.files.push_back(
       {model->name, models::ModelText(*model, {.title = row.source,
                                                .url = "",

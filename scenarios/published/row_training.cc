@@ -1,6 +1,7 @@
 // Training: the preset of the row's framework, and what the row says itself.
 
-#include "scenarios/published/row_message.h"
+#include "proto/scenario.pb.h"
+#include "scenarios/published/row_parts.h"
 
 namespace scenarios {
 namespace {
@@ -40,7 +41,7 @@ constexpr Framework kFrameworks[] = {
 void WritePreset(const StepRow& row, Draft* draft) {
   for (const Framework& framework : kFrameworks) {
     if (!Says(row.source, framework.source) || !Says(row.precision, framework.precision)) continue;
-    draft->scenario.set_preset(framework.preset);
+    draft->scenario->set_preset(framework.preset);
     return;
   }
   draft->Assume("no preset is known for this source: the defaults of a scenario");
@@ -58,7 +59,7 @@ constexpr Unknown kUnknownFormats[] = {{"NVFP4", "precision: NVFP4 is not simula
                                        {"float8", "precision: FP8 is not simulated yet"}};
 
 void WritePrecision(const StepRow& row, Draft* draft) {
-  config::Training& out = *draft->scenario.mutable_training();
+  config::Training& out = *draft->scenario->mutable_training();
   for (const Unknown& unknown : kUnknownFormats) {
     if (Says(row.precision, unknown.says)) return draft->Refuse(unknown.reason);
   }
@@ -75,7 +76,7 @@ void WritePrecision(const StepRow& row, Draft* draft) {
 }
 
 void WriteAttention(const StepRow& row, Draft* draft) {
-  config::Training& out = *draft->scenario.mutable_training();
+  config::Training& out = *draft->scenario->mutable_training();
   const std::string& text = row.attention;
   const bool engine = text.find("TE") != text.npos;  // Transformer Engine; "te" is in "attention"
   if (Says(text, "unfused") || Says(text, "softmax") || text == "torch" || text == "fused") {
@@ -94,7 +95,7 @@ void WriteAttention(const StepRow& row, Draft* draft) {
 }
 
 void WriteRecompute(const StepRow& row, Draft* draft) {
-  config::Training& out = *draft->scenario.mutable_training();
+  config::Training& out = *draft->scenario->mutable_training();
   const std::string& text = row.recompute;
   const auto starts = [&](const char* start) {
     return Says(text.substr(0, std::string(start).size()), start);
@@ -135,7 +136,7 @@ std::int64_t RanksOfACopy(const StepRow& row) {
 }
 
 void WriteSharding(const StepRow& row, Draft* draft) {
-  config::Training& out = *draft->scenario.mutable_training();
+  config::Training& out = *draft->scenario->mutable_training();
   const std::string& text = row.sharding;
   if (Says(text, "FSDP") || Says(text, "ZeRO-3")) {
     out.set_optimizer_sharding(config::OptimizerSharding::ZERO_3);
@@ -154,7 +155,7 @@ void WriteSharding(const StepRow& row, Draft* draft) {
 }
 
 void WriteOverlap(const StepRow& row, Draft* draft) {
-  config::Training& out = *draft->scenario.mutable_training();
+  config::Training& out = *draft->scenario->mutable_training();
   const std::string& text = row.overlap;
   const bool gathers = out.optimizer_sharding() == config::OptimizerSharding::ZERO_1;
   if (Says(text, "all overlap OFF")) {

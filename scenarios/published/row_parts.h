@@ -1,19 +1,23 @@
 // The parts of the converter, each in a file of its own. They fill a draft from a
 // row and go on after a refusal, so that all reasons are found in one run.
 
-#ifndef SCENARIOS_PUBLISHED_ROW_MESSAGE_H_
-#define SCENARIOS_PUBLISHED_ROW_MESSAGE_H_
+#ifndef SCENARIOS_PUBLISHED_ROW_PARTS_H_
+#define SCENARIOS_PUBLISHED_ROW_PARTS_H_
 
+#include <cstdint>
 #include <string>
 
-#include "proto/scenario.pb.h"
 #include "scenarios/published/convert.h"
 #include "scenarios/published/step_row.h"
+
+namespace orrery::config {
+class Scenario;
+}
 
 namespace scenarios {
 
 struct Draft {
-  orrery::config::Scenario scenario;  // with its name
+  orrery::config::Scenario* scenario = nullptr;  // with its name; never null
   Conversion conversion;
 
   void Refuse(const std::string& reason) { conversion.refused.push_back(reason); }
@@ -34,4 +38,4 @@ std::string Quoted(const std::string& text);
 
 }  // namespace scenarios
 
-#endif  // SCENARIOS_PUBLISHED_ROW_MESSAGE_H_
+#endif  // SCENARIOS_PUBLISHED_ROW_PARTS_H_
