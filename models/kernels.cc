@@ -90,8 +90,11 @@ void AddGroupedWeightGradient(const char* name, std::int64_t out, std::int64_t i
   Kernel kernel = Gemm(name, {out, in, rows, 1}, execution.format, epilogue);
   kernel.gemm = {out, in, (rows + busy - 1) / busy, busy};
   kernel.bytes = kernel.bytes + Bytes((busy - 1) * element * out * in);
+  kernel.weight_gradient = true;
   kernels->push_back(kernel);
-  if (!execution.fused) kernels->push_back(Moves("gradient_accumulation", (element + 2 * sum) * weights));
+  if (execution.fused) return;
+  kernels->push_back(Moves("gradient_accumulation", (element + 2 * sum) * weights));
+  kernels->back().weight_gradient = true;
 }
 
 void AddBiasGradient(const char* name, std::int64_t bytes_of_input, std::vector<Kernel>* kernels) {

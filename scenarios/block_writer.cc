@@ -1,6 +1,7 @@
 #include "scenarios/block_writer.h"
 
 #include <iterator>
+#include <string>
 
 namespace scenarios {
 
@@ -22,6 +23,10 @@ BlockWriter::BlockWriter(const Job& job, const StagePlan& plan, RankTape* tape)
     }
   }
   for (const BlockPlan& block : plan.blocks) names_.push_back(job.builder->Name(block.name));
+  if (!job.scenario.pipeline.splits_backward()) return;
+  for (const BlockPlan& block : plan.blocks) {
+    names_of_weights_.push_back(job.builder->Name(std::string(block.name) + " weights"));
+  }
 }
 
 void BlockWriter::Forward(const Unit& unit, std::int64_t micro_batch, TaskClass task_class) {
@@ -31,9 +36,51 @@ void BlockWriter::Forward(const Unit& unit, std::int64_t micro_batch, TaskClass 
 }
 
 void BlockWriter::Backward(const Unit& unit, std::int64_t micro_batch) {
-  for (auto block = unit.blocks.rbegin(); block != unit.blocks.rend(); ++block) {
-    Backward(plan_.blocks[*block], LabelOf(names_[*block], micro_batch, unit.layer));
+  for (auto at = unit.blocks.rbegin(); at != unit.blocks.rend(); ++at) {
+    const BlockPlan& block = plan_.blocks[*at];
+    Backward(block, WholeOf(block), LabelOf(names_[*at], micro_batch, unit.layer));
   }
+}
+
+void BlockWriter::BackwardInput(const Unit& unit, std::int64_t micro_batch) {
+  for (auto at = unit.blocks.rbegin(); at != unit.blocks.rend(); ++at) {
+    const BlockPlan& block = plan_.blocks[*at];
+    Backward(block, InputHalfOf(block), LabelOf(names_[*at], micro_batch, unit.layer));
+  }
+}
+
+void BlockWriter::BackwardWeight(const Unit& unit, std::int64_t micro_batch) {
+  const auto gather = [&](std::uint32_t block) {
+    if (job_.scenario.layout.tensor == 1) return sim::TaskId::None();
+    return Tensor(CollectiveKind::kAllGather, plan_.blocks[block].gather_again,
+                  LabelOf(job_.names.gather, micro_batch, unit.layer));
+  };
+  sim::TaskId gathered = gather(unit.blocks.back());
+  for (auto at = unit.blocks.rbegin(); at != unit.blocks.rend(); ++at) {
+    const BlockPlan& block = plan_.blocks[*at];
+    tape_->WaitFor(gathered);
+    if (at + 1 != unit.blocks.rend()) gathered = gather(*(at + 1));
+    sim::WorkTimes work = block.split.weights;
+    if (!block.experts.empty()) work = work + ExpertsOf(block).weights;
+    tape_->Work(work, TaskClass::kBackward, LabelOf(names_of_weights_[*at], micro_batch, unit.layer));
+  }
+}
+
+BlockWriter::Phases BlockWriter::WholeOf(const BlockPlan& block) const {
+  return {.head = block.backward_head,
+          .main = block.backward_main,
+          .weight = block.backward_weight,
+          .tail = block.backward_tail,
+          .experts = block.experts.empty() ? sim::WorkTimes() : ExpertsOf(block).backward};
+}
+
+BlockWriter::Phases BlockWriter::InputHalfOf(const BlockPlan& block) const {
+  return {.head = block.split.head,
+          .main = block.split.main,
+          .weight = {},
+          .tail = block.split.tail,
+          .experts = block.experts.empty() ? sim::WorkTimes() : ExpertsOf(block).backward_input,
+          .gathers_again = false};
 }
 
 // Phases with no communication between them run as one task.
@@ -66,19 +113,19 @@ void BlockWriter::Forward(const BlockPlan& block, const sim::Label& label, TaskC
   tape_->Work(work + block.after_reduce, task_class, label);
 }
 
-void BlockWriter::Backward(const BlockPlan& block, const sim::Label& label) {
-  if (!block.experts.empty()) return BackwardSpread(block, label);
+void BlockWriter::Backward(const BlockPlan& block, const Phases& phases, const sim::Label& label) {
+  if (!block.experts.empty()) return BackwardSpread(block, phases, label);
   const bool sequence = job_.scenario.layout.sequence;
   const bool communicates = job_.scenario.layout.tensor > 1;
   const auto named = [&](std::uint16_t name) { return LabelOf(name, label.micro_batch, label.layer); };
-  sim::WorkTimes work = block.backward_head;
+  sim::WorkTimes work = phases.head;
   sim::TaskId input_gathered;
   if (communicates && sequence && block.gather_backward > sim::Bytes()) {
     tape_->Work(work, TaskClass::kBackward, label);
     work = {};
     tape_->WaitFor(Tensor(CollectiveKind::kAllGather, block.gather_backward, named(job_.names.gather)));
   }
-  if (communicates && sequence) {
+  if (communicates && sequence && phases.gathers_again) {
     input_gathered = Tensor(CollectiveKind::kAllGather, block.gather_again, named(job_.names.gather));
   }
   if (job_.scenario.training.recompute == Recompute::kSelective &&
@@ -87,20 +134,20 @@ void BlockWriter::Backward(const BlockPlan& block, const sim::Label& label) {
     work = {};
     tape_->Work(block.selective_recompute, TaskClass::kRecompute, label);
   }
-  work = work + block.backward_main;
+  work = work + phases.main;
   if (communicates && block.reduce_backward > sim::Bytes()) {
     tape_->Work(work, TaskClass::kBackward, label);
     work = {};
     const sim::TaskId reduced = Tensor(sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
                                        block.reduce_backward, named(job_.names.reduce));
     tape_->WaitFor(input_gathered);
-    tape_->Work(block.backward_weight, TaskClass::kBackward, label);
+    tape_->Work(phases.weight, TaskClass::kBackward, label);
     tape_->WaitFor(reduced);
   } else {
     tape_->WaitFor(input_gathered);
-    work = work + block.backward_weight;
+    work = work + phases.weight;
   }
-  tape_->Work(work + block.backward_tail, TaskClass::kBackward, label);
+  tape_->Work(work + phases.tail, TaskClass::kBackward, label);
 }
 
 const ExpertPlan& BlockWriter::ExpertsOf(const BlockPlan& block) const {
@@ -148,23 +195,26 @@ sim::TaskId BlockWriter::SharedForward(const BlockPlan& block, const sim::Label&
                 named(job_.names.reduce));
 }
 
-sim::TaskId BlockWriter::SharedBackward(const BlockPlan& block, const sim::Label& label) {
+sim::TaskId BlockWriter::SharedBackward(const BlockPlan& block, const Phases& phases,
+                                        const sim::Label& label) {
   if (block.backward_main.alone == sim::Duration()) return {};
   const auto named = [&](std::uint16_t name) { return LabelOf(name, label.micro_batch, label.layer); };
   const bool communicates = job_.scenario.layout.tensor > 1;
   sim::TaskId again, reduced;
   if (communicates) {
     tape_->WaitFor(Tensor(CollectiveKind::kAllGather, block.gather_backward, named(job_.names.gather)));
-    again = Tensor(CollectiveKind::kAllGather, block.gather_again, named(job_.names.gather));
+    if (phases.gathers_again) {
+      again = Tensor(CollectiveKind::kAllGather, block.gather_again, named(job_.names.gather));
+    }
   }
-  tape_->Work(block.backward_main, TaskClass::kBackward, label);
+  tape_->Work(phases.main, TaskClass::kBackward, label);
   if (communicates) {
     reduced =
         Tensor(job_.scenario.layout.sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
                block.reduce_backward, named(job_.names.reduce));
     tape_->WaitFor(again);
   }
-  tape_->Work(block.backward_weight, TaskClass::kBackward, label);
+  tape_->Work(phases.weight, TaskClass::kBackward, label);
   return reduced;
 }
 
@@ -183,23 +233,23 @@ void BlockWriter::ForwardSpread(const BlockPlan& block, const sim::Label& label,
   tape_->Work(block.after_reduce, task_class, label);
 }
 
-void BlockWriter::BackwardSpread(const BlockPlan& block, const sim::Label& label) {
+void BlockWriter::BackwardSpread(const BlockPlan& block, const Phases& phases, const sim::Label& label) {
   const ExpertPlan& experts = ExpertsOf(block);
   const bool overlap = job_.scenario.experts.overlap_shared;
-  tape_->Work(block.backward_head, TaskClass::kBackward, label);
+  tape_->Work(phases.head, TaskClass::kBackward, label);
   const sim::TaskId arrived = Move(experts.outward, label);
   sim::TaskId shared;
-  if (overlap) shared = SharedBackward(block, label);
+  if (overlap) shared = SharedBackward(block, phases, label);
   tape_->WaitFor(arrived);
-  tape_->Work(experts.backward, TaskClass::kBackward, label);
+  tape_->Work(phases.experts, TaskClass::kBackward, label);
   const sim::TaskId home = MoveHome(experts, label);
   if (!overlap) {
     tape_->WaitFor(home);
-    shared = SharedBackward(block, label);
+    shared = SharedBackward(block, phases, label);
   }
   tape_->WaitFor(home);
   tape_->WaitFor(shared);
-  tape_->Work(block.backward_tail, TaskClass::kBackward, label);
+  tape_->Work(phases.tail, TaskClass::kBackward, label);
 }
 
 sim::TaskId BlockWriter::Tensor(CollectiveKind kind, sim::Bytes size, sim::Label label) {

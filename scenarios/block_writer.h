@@ -1,5 +1,11 @@
 // BlockWriter: writes the forward and the backward of a rank's blocks, with the
 // collectives of its tensor group and its expert groups between their phases.
+//
+// A backward may be split: its input half is all but the weight gradients. With
+// sequence parallelism these read the forward's input, gathered again, which the
+// weight half does, a block ahead of the one whose gradients it makes.
+// Source of that: sail-sg/zero-bubble-pipeline-parallelism, megatron/core/
+// tensor_parallel/layers.py, whose stored weight gradients gather first.
 
 #ifndef SCENARIOS_BLOCK_WRITER_H_
 #define SCENARIOS_BLOCK_WRITER_H_
@@ -19,19 +25,29 @@ class BlockWriter {
   // All blocks of a unit in order; recomputation is a forward of another class.
   void Forward(const Unit& unit, std::int64_t micro_batch, sim::TaskClass task_class);
   void Backward(const Unit& unit, std::int64_t micro_batch);
+  // The two halves of it.
+  void BackwardInput(const Unit& unit, std::int64_t micro_batch);
+  void BackwardWeight(const Unit& unit, std::int64_t micro_batch);
 
   // A collective of the rank's tensor group; none where it moves nothing.
   sim::TaskId Tensor(sim::CollectiveKind kind, sim::Bytes size, sim::Label label);
 
  private:
   void Forward(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
-  void Backward(const BlockPlan& block, const sim::Label& label);
+  // Work of a backward between what it communicates: of all of it, or of its input half.
+  struct Phases {
+    sim::WorkTimes head, main, weight, tail, experts;
+    bool gathers_again = true;
+  };
+  Phases WholeOf(const BlockPlan& block) const;
+  Phases InputHalfOf(const BlockPlan& block) const;
+  void Backward(const BlockPlan& block, const Phases& phases, const sim::Label& label);
   // Of a block whose experts are spread: the same, with the tokens' ways between.
   void ForwardSpread(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
-  void BackwardSpread(const BlockPlan& block, const sim::Label& label);
+  void BackwardSpread(const BlockPlan& block, const Phases& phases, const sim::Label& label);
   // The shared experts, which the tensor group cuts. Returns what their result waits for.
   sim::TaskId SharedForward(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
-  sim::TaskId SharedBackward(const BlockPlan& block, const sim::Label& label);
+  sim::TaskId SharedBackward(const BlockPlan& block, const Phases& phases, const sim::Label& label);
   // One after the other, after what was last computed. Returns the last; none where nothing moves.
   sim::TaskId Move(const std::vector<models::ExpertMove>& moves, const sim::Label& label);
   // The way home, and the gather behind it.
@@ -44,7 +60,8 @@ class BlockWriter {
   Membership tensor_;
   Membership expert_[3];  // by models::ExpertMove::Group
   std::int64_t expert_group_ = 0;
-  std::vector<std::uint16_t> names_;  // by plan_.blocks
+  std::vector<std::uint16_t> names_;             // by plan_.blocks
+  std::vector<std::uint16_t> names_of_weights_;  // likewise, where backwards are split
 };
 
 }  // namespace scenarios

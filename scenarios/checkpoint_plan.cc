@@ -39,13 +39,17 @@ Distinct ParametersOfPiece(const Scenario& scenario, std::int64_t piece) {
 
 // By pipeline stage.
 std::vector<Distinct> ParametersOfStages(const Scenario& scenario) {
-  const std::int64_t stages = scenario.layout.pipeline;
-  std::vector<Distinct> sums(static_cast<std::size_t>(stages));
-  for (std::int64_t piece = 0; piece < stages * scenario.layout.virtual_stages; ++piece) {
-    const Distinct of_piece = ParametersOfPiece(scenario, piece);
-    Distinct& sum = sums[static_cast<std::size_t>(piece % stages)];
-    sum.common += of_piece.common;
-    sum.spread += of_piece.spread;
+  const Pipeline& pipeline = scenario.pipeline;
+  std::vector<Distinct> of_piece;
+  for (std::size_t piece = 0; piece < pipeline.layers_of_piece.size(); ++piece) {
+    of_piece.push_back(ParametersOfPiece(scenario, static_cast<std::int64_t>(piece)));
+  }
+  std::vector<Distinct> sums(pipeline.shape.stages);
+  for (std::uint32_t stage = 0; stage < pipeline.shape.stages; ++stage) {
+    for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
+      sums[stage].common += of_piece[pipeline.piece_of(stage, chunk)].common;
+      sums[stage].spread += of_piece[pipeline.piece_of(stage, chunk)].spread;
+    }
   }
   return sums;
 }
@@ -78,14 +82,26 @@ std::int64_t BytesOfRank(const Checkpoint& save, Widths widths, std::int64_t num
   return part * widths.owned + shared * widths.shared;
 }
 
+// The rank's place among `ranks` of its stage that hold what it holds, and among those
+// of the stage that holds the same pieces, if there is one.
+struct Replica {
+  std::int64_t index = 0, copies = 1;
+};
+Replica ReplicaOf(const Scenario& scenario, sim::Rank rank, std::int64_t index, std::int64_t ranks) {
+  const std::int64_t stage = scenario.layout.Coordinate(rank, Dimension::kPipeline);
+  const std::int64_t copies = scenario.pipeline.copies();
+  const bool upper = copies > 1 && stage >= scenario.layout.pipeline / 2;
+  return {index + (upper ? ranks : 0), ranks * copies};
+}
+
 // The same of routed experts that are spread: one part for each of expert x expert_tensor
 // ranks, which the ranks of expert data hold alike.
 std::int64_t ExpertBytesOfRank(const Scenario& scenario, Widths widths, std::int64_t spread, sim::Rank rank) {
   if (spread == 0) return 0;
   const Layout& layout = scenario.layout;
   const std::int64_t model = layout.expert * layout.expert_tensor, column = layout.ColumnOf(rank);
-  return BytesOfRank(*scenario.checkpoint, widths, Part(spread, model, column % model), layout.expert_data(),
-                     column / model);
+  const auto [index, copies] = ReplicaOf(scenario, rank, column / model, layout.expert_data());
+  return BytesOfRank(*scenario.checkpoint, widths, Part(spread, model, column % model), copies, index);
 }
 
 // What it reads back of a whole save: under ZeRO its own part of the state, and of the weights, which
@@ -102,7 +118,7 @@ std::int64_t ExpertReadByRank(const Scenario& scenario, Widths widths, std::int6
   const Layout& layout = scenario.layout;
   const std::int64_t model = layout.expert * layout.expert_tensor, column = layout.ColumnOf(rank);
   return ReadByRank(SharingOf(scenario, /*experts=*/true), widths, Part(spread, model, column % model),
-                    column / model);
+                    ReplicaOf(scenario, rank, column / model, layout.expert_data()).index);
 }
 
 sim::Bytes DeltaOf(const Checkpoint& save, std::int64_t whole) {
@@ -141,9 +157,9 @@ CheckpointPlan PlanCheckpoint(const Scenario& scenario) {
     const std::int64_t stage = layout.Coordinate(rank, Dimension::kPipeline);
     const auto [common, spread] = stages[static_cast<std::size_t>(stage)];
     const std::int64_t numbers = Part(common, layout.tensor, layout.Coordinate(rank, Dimension::kTensor));
-    const std::int64_t index = layout.Coordinate(rank, Dimension::kData) * layout.context +
-                               layout.Coordinate(rank, Dimension::kContext);
-    const std::int64_t copies = layout.data * layout.context;
+    const std::int64_t of_stage = layout.Coordinate(rank, Dimension::kData) * layout.context +
+                                  layout.Coordinate(rank, Dimension::kContext);
+    const auto [index, copies] = ReplicaOf(scenario, rank, of_stage, layout.data * layout.context);
     const std::int64_t whole =
         BytesOfRank(save, widths, numbers, copies, index) + ExpertBytesOfRank(scenario, widths, spread, rank);
     const bool delta = save.format == SaveFormat::kDelta;
@@ -151,7 +167,7 @@ CheckpointPlan PlanCheckpoint(const Scenario& scenario) {
     const std::int64_t read = ReadByRank(SharingOf(scenario), widths, numbers, index) +
                               ExpertReadByRank(scenario, widths, spread, rank);
     plan.restart_read.push_back(DeltaOf(save, read) + sim::Bytes(delta ? read : 0));
-    const bool gathers = save.format == SaveFormat::kConsolidated && layout.data > 1;
+    const bool gathers = save.format == SaveFormat::kConsolidated && copies > layout.context;
     plan.gathered.emplace_back(gathers ? numbers * widths.owned : 0);
     plan.total += plan.rank_bytes.back();
     plan.largest_rank = std::max(plan.largest_rank, plan.rank_bytes.back());

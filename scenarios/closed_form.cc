@@ -1,10 +1,12 @@
 #include "scenarios/closed_form.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "models/flops.h"
 #include "scenarios/sharding.h"
 #include "sim/schedule/bubble.h"
+#include "sim/schedule/play_order.h"
 
 namespace scenarios {
 namespace {
@@ -43,7 +45,7 @@ double TensorBytes(const Scenario& scenario, const StagePlan& plan) {
       }
     }
   }
-  sent *= static_cast<double>(scenario.batch.micro_batches);
+  sent *= static_cast<double>(scenario.pipeline.microbatches_of_chunk());
   return sent + 2 * RingPart(Count(plan.sequence_gradient), scenario.layout.tensor);
 }
 
@@ -96,18 +98,88 @@ double ExpertBytes(const Scenario& scenario, const StagePlan& plan) {
       }
     }
   }
-  return sent * static_cast<double>(scenario.batch.micro_batches);
+  return sent * static_cast<double>(scenario.pipeline.microbatches_of_chunk());
 }
 
 // A chunk sends activations unless it holds the last piece, and gradients
-// unless it holds the first.
-double PipelineBytes(const Scenario& scenario, const StagePlan& plan, std::int64_t stage) {
-  const std::int64_t last = scenario.layout.pipeline * scenario.layout.virtual_stages - 1;
+// unless it holds the first; nothing to the stage that it is on.
+double PipelineBytes(const Scenario& scenario, const StagePlan& plan, std::uint32_t stage) {
+  const Pipeline& pipeline = scenario.pipeline;
   std::int64_t sends = 0;
-  for (std::int64_t piece = stage; piece <= last; piece += scenario.layout.pipeline) {
-    sends += (piece < last ? 1 : 0) + (piece > 0 ? 1 : 0);
+  for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
+    sends += StageBehind(pipeline, stage, chunk).value_or(stage) != stage ? 1 : 0;
+    sends += StageBefore(pipeline, stage, chunk).value_or(stage) != stage ? 1 : 0;
   }
-  return static_cast<double>(sends * scenario.batch.micro_batches) * Count(plan.boundary);
+  return static_cast<double>(sends * pipeline.microbatches_of_chunk()) * Count(plan.boundary);
+}
+
+void AddPasses(const StagePlan& plan, const Unit& unit, sim::PassTimes* times) {
+  for (const std::uint32_t index : unit.blocks) {
+    const BlockPlan& block = plan.blocks[index];
+    const sim::Duration forward = (block.before_gather + block.main + block.after_reduce).alone;
+    times->forward += forward;
+    times->backward_input += (block.split.head + block.split.main + block.split.tail).alone;
+    if (unit.recompute == Recompute::kFull) times->backward_input += forward;
+    if (unit.recompute == Recompute::kSelective) times->backward_input += block.selective_recompute.alone;
+    times->backward_weight += block.split.weights.alone;
+    if (block.experts.empty()) continue;
+    times->forward += block.experts[0].forward.alone;
+    times->backward_input += block.experts[0].backward_input.alone;
+    times->backward_weight += block.experts[0].weights.alone;
+  }
+}
+
+// What one micro-batch takes on a chunk of the stage that works longest, without
+// communication.
+sim::PassTimes TimesOfPasses(const Pipeline& pipeline, const std::vector<StagePlan>& stages) {
+  sim::PassTimes longest;
+  for (const StagePlan& plan : stages) {
+    sim::PassTimes times;
+    for (const std::vector<Unit>& units : plan.chunks) {
+      for (const Unit& unit : units) AddPasses(plan, unit, &times);
+    }
+    if (times.forward + times.backward() > longest.forward + longest.backward()) longest = times;
+  }
+  const auto of_chunk = [&](sim::Duration time) {
+    return sim::Duration::Picoseconds(time.ps() / pipeline.shape.chunks);
+  };
+  return {of_chunk(longest.forward), of_chunk(longest.backward_input), of_chunk(longest.backward_weight), {}};
+}
+
+// Unties joined steps, as the simulation does. Whether there were any.
+bool RunApart(sim::PipelineOrder* order) {
+  bool any = false;
+  for (auto& steps : order->stages) {
+    for (sim::PipelineStep& step : steps) {
+      any = any || step.joined;
+      step.joined = false;
+    }
+  }
+  return any;
+}
+
+// Of the whole step, or of each stage's own part of it where the schedule is meant for an
+// optimizer that does not wait for all stages. Played where there is no closed form; that
+// of joined steps is for those that run beside each other.
+double BubbleShareOf(const Pipeline& pipeline, const std::vector<StagePlan>& stages) {
+  const bool plain = pipeline.placement() == sim::Placement::kLoop && !pipeline.splits_backward();
+  if (pipeline.schedule != nullptr && plain) {
+    const sim::BubbleShare bubble = sim::BubbleOfTotal(pipeline.shape);
+    return static_cast<double>(bubble.idle) / static_cast<double>(bubble.whole);
+  }
+  const sim::PassTimes times = TimesOfPasses(pipeline, stages);
+  const std::int64_t passes = pipeline.microbatches_of_chunk() * pipeline.shape.chunks;
+  const sim::Duration work = passes * (times.forward + times.backward());
+  std::optional<sim::Duration> bubble;
+  sim::PipelineOrder order = OrderOf(pipeline);
+  if (!RunApart(&order) && pipeline.schedule != nullptr) {
+    bubble = pipeline.schedule->bubble(pipeline.shape, times);
+  }
+  if (!bubble) {
+    const bool bypasses = pipeline.schedule != nullptr && pipeline.schedule->bypasses_optimizer;
+    bubble = BubbleOf(PlayOrder(order, times), bypasses);
+  }
+  return bubble->seconds() / (*bubble + work).seconds();
 }
 
 }  // namespace
@@ -121,8 +193,7 @@ ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& 
   const double peak = hardware::PeakFlopsPerSecond(scenario.device, training.format);
   form.time_at_peak_s = form.six_pd_flops / (static_cast<double>(scenario.devices) * peak);
   if (step_time > sim::Duration()) form.six_pd_mfu = form.time_at_peak_s / step_time.seconds();
-  const sim::BubbleShare bubble = sim::BubbleOfTotal(scenario.pipeline.shape);
-  form.bubble_share = static_cast<double>(bubble.idle) / static_cast<double>(bubble.whole);
+  form.bubble_share = BubbleShareOf(scenario.pipeline, stages);
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     const StagePlan& plan = stages[stage];
     form.gradient_bytes_per_rank = std::max(form.gradient_bytes_per_rank, GradientBytes(scenario, plan));
@@ -131,7 +202,7 @@ ClosedForm ClosedFormOf(const Scenario& scenario, const std::vector<StagePlan>& 
     form.embedding_bytes_per_rank = std::max(form.embedding_bytes_per_rank, Count(plan.tied_gradient));
     form.tensor_bytes_per_rank = std::max(form.tensor_bytes_per_rank, TensorBytes(scenario, plan));
     form.pipeline_bytes_per_rank = std::max(form.pipeline_bytes_per_rank,
-                                            PipelineBytes(scenario, plan, static_cast<std::int64_t>(stage)));
+                                            PipelineBytes(scenario, plan, static_cast<std::uint32_t>(stage)));
   }
   return form;
 }

@@ -13,11 +13,14 @@ DataParallel::DataParallel(const Job& job, const StagePlan& plan, RankTape* tape
       plan_(plan),
       tape_(tape),
       sharing_(SharingOf(job.scenario)),
-      others_(Cut(job.scenario.layout.Group(tape->rank(), Dimension::kData), sharing_)),
+      others_(Cut(WithCopies(job.scenario.pipeline, job.scenario.layout,
+                             job.scenario.layout.Group(tape->rank(), Dimension::kData)),
+                  sharing_)),
       whole_(job.scenario, plan),
       parameters_ready_(plan.buckets.size(), sim::TaskId::None()) {
   if (plan.spread == 0) return;
-  experts_ = Cut(job.scenario.layout.Group(tape->rank(), ExpertDimension::kExpertData),
+  experts_ = Cut(WithCopies(job.scenario.pipeline, job.scenario.layout,
+                            job.scenario.layout.Group(tape->rank(), ExpertDimension::kExpertData)),
                  SharingOf(job.scenario, /*experts=*/true));
 }
 

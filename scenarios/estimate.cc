@@ -58,11 +58,12 @@ class Counter {
           Forward(plan_.blocks[block]);
           if (unit.recompute == Recompute::kFull) Forward(plan_.blocks[block]);
           Backward(plan_.blocks[block]);
+          if (scenario_.pipeline.splits_backward()) WeightHalf(plan_.blocks[block]);
         }
       }
       if (scenario_.layout.pipeline > 1) tasks_ += 4;  // a send and a receive each way
     }
-    const auto micro_batches = static_cast<double>(scenario_.batch.micro_batches);
+    const auto micro_batches = static_cast<double>(scenario_.pipeline.microbatches_of_chunk());
     tasks_ *= micro_batches;
     transfers_ *= micro_batches;
     for (std::size_t b = 0; b < plan_.buckets.size(); ++b) Data(static_cast<std::uint32_t>(b));
@@ -139,6 +140,11 @@ class Counter {
     tasks_ += (block.gather_backward > sim::Bytes() ? 2 : 0) + (block.gather_again > sim::Bytes() ? 1 : 0);
     Tensor(block.gather_backward, false);
     Tensor(block.gather_again, false);
+  }
+
+  // Weight gradients are a task of their own already where they run beside a reduction.
+  void WeightHalf(const BlockPlan& block) {
+    if (scenario_.layout.tensor == 1 || !block.experts.empty()) tasks_ += 1;
   }
 
   void Data(std::uint32_t at) {

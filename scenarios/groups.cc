@@ -13,14 +13,20 @@ std::int64_t DomainsOf(const Scenario& scenario, const std::vector<sim::Rank>& r
   return std::unique(domains.begin(), domains.end()) - domains.begin();
 }
 
+// `copies`: the ranks of another stage that hold the same pieces belong to it.
 template <class AnyDimension>
-void Add(const Scenario& scenario, const char* name, AnyDimension dimension, std::vector<GroupKind>* kinds) {
+void Add(const Scenario& scenario, const char* name, AnyDimension dimension, std::vector<GroupKind>* kinds,
+         bool copies = false) {
   const Layout& layout = scenario.layout;
-  GroupKind kind{.name = name, .groups = 0, .example = layout.Group(sim::Rank(0), dimension)};
+  const auto group_of = [&](sim::Rank rank) {
+    std::vector<sim::Rank> group = layout.Group(rank, dimension);
+    return copies ? WithCopies(scenario.pipeline, layout, std::move(group)) : group;
+  };
+  GroupKind kind{.name = name, .groups = 0, .example = group_of(sim::Rank(0))};
   if (kind.example.size() < 2) return;
   for (std::int64_t r = 0; r < layout.ranks(); ++r) {
     const sim::Rank rank(static_cast<std::uint32_t>(r));
-    const std::vector<sim::Rank> group = layout.Group(rank, dimension);
+    const std::vector<sim::Rank> group = group_of(rank);
     if (group.front() != rank) continue;
     ++kind.groups;
     kind.most_domains = std::max(kind.most_domains, DomainsOf(scenario, group));
@@ -34,12 +40,12 @@ std::vector<GroupKind> GroupsOf(const Scenario& scenario) {
   std::vector<GroupKind> kinds;
   Add(scenario, "tensor", Dimension::kTensor, &kinds);
   Add(scenario, "context", Dimension::kContext, &kinds);
-  Add(scenario, "data", Dimension::kData, &kinds);
+  Add(scenario, "data", Dimension::kData, &kinds, /*copies=*/true);
   Add(scenario, "pipeline", Dimension::kPipeline, &kinds);
   if (scenario.model.experts.routed == 0 || !scenario.layout.spreads_experts()) return kinds;
   Add(scenario, "expert tensor", ExpertDimension::kExpertTensor, &kinds);
   Add(scenario, "expert", ExpertDimension::kExpert, &kinds);
-  Add(scenario, "expert data", ExpertDimension::kExpertData, &kinds);
+  Add(scenario, "expert data", ExpertDimension::kExpertData, &kinds, /*copies=*/true);
   return kinds;
 }
 

@@ -25,7 +25,8 @@ LayerSplit CutStages(const std::vector<std::int64_t>& stage_layers, const LayerR
                                DivisorsText(layers, request.chunks) + " do");
     }
     for (std::int64_t c = 0; c < request.chunks; ++c) {
-      split.layers_of_piece[static_cast<std::size_t>(c * request.stages + s)] = layers / request.chunks;
+      const std::int64_t along = request.vee && c % 2 == 1 ? request.stages - 1 - s : s;
+      split.layers_of_piece[static_cast<std::size_t>(c * request.stages + along)] = layers / request.chunks;
     }
   }
   return split;

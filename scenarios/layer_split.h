@@ -14,7 +14,8 @@ namespace scenarios {
 struct LayerRequest {
   std::int64_t layers = 1;
   std::int64_t stages = 1;
-  std::int64_t chunks = 1;                      // pieces a stage holds
+  std::int64_t chunks = 1;                      // pieces a stage holds, each on no other stage
+  bool vee = false;                             // chunks in a V (sim::Placement::kVee), else in loops
   std::vector<std::int64_t> stage_layers = {};  // of each stage, or of each piece
   std::optional<std::int64_t> first_stage_layers = {}, last_stage_layers = {};
   bool embedding_counts = false;  // as one layer of the first piece
@@ -22,8 +23,8 @@ struct LayerRequest {
 };
 
 struct LayerSplit {
-  // Layers of piece c * stages + s; they add up. Only the first and last piece,
-  // which hold the embedding and the head, may be without layers.
+  // By piece; they add up. Only the first and last piece, which hold the embedding
+  // and the head, may be without layers.
   std::vector<std::int64_t> layers_of_piece;
   // What is wrong, and with which field of the pipeline; empty when legal.
   std::string error;

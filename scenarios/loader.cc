@@ -64,7 +64,7 @@ struct Parts {
 };
 
 Parts ReadParts(const config::Scenario& in, const Block& top, const std::string& beside,
-                const std::vector<proto::Override>& overrides) {
+                const std::vector<proto::Override>& overrides, const models::Model* shapes) {
   Parts parts;
   const auto named = [&](const char* field, bool has, const std::string& name, const char* example) {
     if (!has) {
@@ -74,7 +74,9 @@ Parts ReadParts(const config::Scenario& in, const Block& top, const std::string&
     }
     return !name.empty();
   };
-  if (named("model", in.has_model(), in.model(), "llama_7b")) {
+  if (shapes != nullptr) {
+    parts.model = *shapes;
+  } else if (named("model", in.has_model(), in.model(), "llama_7b")) {
     parts.model = models::ReadModel(in.model(), OverridesOf("model", overrides), beside, top.diagnostics(),
                                     top.PlaceOf("model"));
   }
@@ -112,9 +114,11 @@ void BuildFabricOf(const topologies::TopologySpec& topology, const Block& top, S
   scenario->fabric = std::move(with_storage).value();
 }
 
-// `folder` is where files beside the scenario are; empty for an embedded one.
+// `folder` is where files beside the scenario are; empty for an embedded one. `shapes`, unless
+// null, are taken for the model that it names.
 std::optional<Scenario> Load(const std::string& file, const std::string& folder, std::string_view text,
-                             const std::vector<proto::Override>& overrides, proto::Diagnostics* diagnostics) {
+                             const std::vector<proto::Override>& overrides, proto::Diagnostics* diagnostics,
+                             const models::Model* shapes = nullptr) {
   const std::size_t before = diagnostics->errors().size();
   config::Scenario in;
   proto::Document document;
@@ -129,7 +133,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   scenario.description = in.description();
   CheckName(in.has_name(), in.name(), top);
   scenario.source = ReadSource(in.source(), top.Of("source"));
-  Parts parts = ReadParts(in, top, folder, overrides);
+  Parts parts = ReadParts(in, top, folder, overrides, shapes);
   if (parts.model) scenario.model = *std::move(parts.model);
   if (parts.device) scenario.device = *std::move(parts.device);
 
@@ -137,7 +141,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   ReadLayout(in, top, &scenario);
   ReadBatch(in, top, &scenario);
   CheckModelFits(top, parts.model.has_value(), &scenario);
-  ReadPipeline(in, top, parts.model.has_value(), &scenario);
+  ReadPipeline(in, top, folder, parts.model.has_value(), &scenario);
   ReadTraining(in.training(), top, parts.device.has_value(), &scenario);
   ReadCheckpoint(in, top, &scenario);
   ReadRun(in, top, &scenario);
@@ -160,7 +164,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   const models::Model& model = scenario.model;
   const sim::Wide numbers = models::WidestTensor(model, ExecutionOf(scenario)) * scenario.batch.micro *
                             scenario.batch.sequence_length * (model.layers + 1) *
-                            scenario.pipeline.schedule->in_flight(scenario.pipeline.shape, 0);
+                            scenario.pipeline.InFlight(0);
   if (numbers > kMostNumbers) {
     top.Of("batch").Error("micro",
                           "the micro-batches in flight would hold more than 2e16 numbers; fewer are wanted");
@@ -185,6 +189,12 @@ std::optional<Scenario> LoadScenarioText(const std::string& file, std::string_vi
                                          const std::vector<proto::Override>& overrides,
                                          proto::Diagnostics* diagnostics) {
   return Load(file, FolderOf(file), text, overrides, diagnostics);
+}
+
+std::optional<Scenario> LoadScenarioText(const std::string& file, std::string_view text,
+                                         const std::vector<proto::Override>& overrides,
+                                         const models::Model& model, proto::Diagnostics* diagnostics) {
+  return Load(file, FolderOf(file), text, overrides, diagnostics, &model);
 }
 
 std::optional<Scenario> LoadScenario(const std::string& name_or_path,

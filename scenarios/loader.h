@@ -33,6 +33,11 @@ std::optional<Scenario> LoadScenarioText(const std::string& file, std::string_vi
                                          const std::vector<proto::Override>& overrides,
                                          proto::Diagnostics* diagnostics);
 
+// The same where the model is no file yet: `model` is taken for what the scenario names.
+std::optional<Scenario> LoadScenarioText(const std::string& file, std::string_view text,
+                                         const std::vector<proto::Override>& overrides,
+                                         const models::Model& model, proto::Diagnostics* diagnostics);
+
 }  // namespace scenarios
 
 #endif  // SCENARIOS_LOADER_H_

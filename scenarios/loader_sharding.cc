@@ -49,11 +49,26 @@ void ReadUnits(const config::Sharding& in, const Block& block, Sharding* shardin
   sharding->prefetch = std::min(ahead, std::max<std::int64_t>(limit, 1) - 1);
 }
 
+// Gradients that a step gets late cannot be given away unit by unit before.
+void RefuseSplitBackward(const Block& training, const Block& block, const Scenario& scenario) {
+  if (!scenario.pipeline.splits_backward()) return;
+  const std::string whose = scenario.pipeline.name() + ", which makes weight gradients apart from the rest";
+  if (scenario.training.optimizer_sharding >= OptimizerSharding::kZero2) {
+    training.Error("optimizer_sharding", "ZERO_2 and ZERO_3 do not go with " + whose + "; ZERO_1 or NONE");
+  } else if (!scenario.training.sharding.no_sync) {
+    block.Error("no_sync", "false does not go with " + whose + "; leave it out");
+  }
+}
+
 // Frameworks refuse a pipeline whose gradients are reduced micro-batch by micro-batch.
 // Source: DeepSpeed 0.15, runtime/pipe/engine.py: ZeRO-2 and ZeRO-3 do not go with pipelines.
 void RefusePipeline(const Block& training, const Block& block, const Scenario& scenario) {
   const std::int64_t stages = scenario.layout.pipeline;
-  if (stages <= 1) return;
+  if (stages <= 1) return RefuseSplitBackward(training, block, scenario);
+  if (scenario.pipeline.copies() > 1 && scenario.training.sharding.ranks > 0) {
+    block.Error("ranks", "a part of the data ranks is not simulated where two stages hold the same pieces (" +
+                             scenario.pipeline.name() + "); leave it out");
+  }
   if (scenario.training.optimizer_sharding >= OptimizerSharding::kZero2) {
     training.Error("optimizer_sharding",
                    "ZERO_2 and ZERO_3 do not go with the " + std::to_string(stages) +

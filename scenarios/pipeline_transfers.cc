@@ -1,57 +1,67 @@
 #include "scenarios/pipeline_transfers.h"
 
-#include <algorithm>
-
 namespace scenarios {
 
 using sim::StreamKind;
 
+namespace {
+
+std::int64_t BoundariesOf(const Pipeline& pipeline) {
+  return std::int64_t{PieceCount(pipeline.placement(), pipeline.shape)} - 1;
+}
+
+}  // namespace
+
 std::size_t TransferSlots(const Scenario& scenario) {
   const Layout& layout = scenario.layout;
   return static_cast<std::size_t>(scenario.steps * 2 * scenario.batch.micro_batches *
-                                  (layout.pipeline * layout.virtual_stages - 1) *
-                                  (layout.ranks() / layout.pipeline));
+                                  BoundariesOf(scenario.pipeline) * (layout.ranks() / layout.pipeline));
 }
 
 // Activations go from a piece to the next one, gradients the other way.
+std::optional<std::uint32_t> PipelineTransfers::Partner(const sim::PipelineStep& at, bool forward,
+                                                        bool sends) const {
+  const Pipeline& pipeline = job_.scenario.pipeline;
+  const auto partner =
+      forward == sends ? StageBehind(pipeline, stage_, at.chunk) : StageBefore(pipeline, stage_, at.chunk);
+  return partner == stage_ ? std::nullopt : partner;
+}
+
 void PipelineTransfers::Receive(std::int64_t step, const sim::PipelineStep& at, bool forward) {
-  const std::int64_t piece = PieceOf(at);
-  const std::int64_t last = job_.scenario.layout.pipeline * job_.scenario.layout.virtual_stages - 1;
-  if (forward ? piece > 0 : piece < last) tape_->WaitFor(Transfer(step, at, forward, /*sends=*/false));
+  const auto partner = Partner(at, forward, /*sends=*/false);
+  if (partner) tape_->WaitFor(Transfer(step, at, forward, /*sends=*/false, *partner));
 }
 
 void PipelineTransfers::Send(std::int64_t step, const sim::PipelineStep& at, bool forward) {
-  const std::int64_t piece = PieceOf(at);
-  const std::int64_t last = job_.scenario.layout.pipeline * job_.scenario.layout.virtual_stages - 1;
-  if (forward ? piece < last : piece > 0) Transfer(step, at, forward, /*sends=*/true);
+  const auto partner = Partner(at, forward, /*sends=*/true);
+  if (partner) Transfer(step, at, forward, /*sends=*/true, *partner);
 }
 
 sim::TaskId PipelineTransfers::Transfer(std::int64_t step, const sim::PipelineStep& at, bool forward,
-                                        bool sends) {
+                                        bool sends, std::uint32_t stage) {
   const Layout& layout = job_.scenario.layout;
+  const Pipeline& pipeline = job_.scenario.pipeline;
   const std::vector<sim::Rank> column = layout.Group(tape_->rank(), Dimension::kPipeline);
-  const std::int64_t piece = PieceOf(at), stages = layout.pipeline;
-  const bool to_next = forward == sends;  // the partner holds the next piece
-  const std::int64_t partner_piece = to_next ? piece + 1 : piece - 1;
-  const sim::Rank partner = column[static_cast<std::size_t>(partner_piece % stages)];
-  const std::int64_t boundary = std::min(piece, partner_piece);
+  const sim::Rank partner = column[stage];
+  const std::int64_t piece = pipeline.piece_of(stage_, at.chunk);
+  const std::int64_t boundary = forward == sends ? piece : piece - 1;
 
   // A slot for each (step, boundary, direction, micro-batch, column of ranks).
-  const std::int64_t columns = layout.ranks() / stages;
-  const std::int64_t boundaries = stages * layout.virtual_stages - 1;
   std::int64_t slot = step;
-  slot = slot * boundaries + boundary;
+  slot = slot * BoundariesOf(pipeline) + boundary;
   slot = slot * 2 + (forward ? 1 : 0);
   slot = slot * job_.scenario.batch.micro_batches + at.microbatch;
-  slot = slot * columns + layout.ColumnOf(tape_->rank());
+  slot = slot * (layout.ranks() / layout.pipeline) + layout.ColumnOf(tape_->rank());
 
-  StreamKind stream = StreamKind::kToNext;
-  if (sends && !forward) stream = StreamKind::kToPrevious;
-  if (!sends) stream = forward ? StreamKind::kFromPrevious : StreamKind::kFromNext;
+  // Chunks that run from the last stage to the first trade with the other neighbour.
+  const bool back = pipeline.placement() != sim::Placement::kLoop && at.chunk % 2 == 1;
+  const bool next = (forward == sends) != back;
+  StreamKind stream = next ? StreamKind::kToNext : StreamKind::kToPrevious;
+  if (!sends) stream = next ? StreamKind::kFromNext : StreamKind::kFromPrevious;
   const std::uint16_t name = forward ? job_.names.send : job_.names.send_gradient;
   const sim::Rank from = sends ? tape_->rank() : partner, to = sends ? partner : tape_->rank();
   return job_.communicators->SendOrReceive(static_cast<std::size_t>(slot), from, to, boundary_bytes_,
-                                           tape_->stream(stream), LabelOf(name, at.microbatch),
+                                           tape_->stream(stream, back), LabelOf(name, at.microbatch),
                                            sends ? tape_->last() : sim::TaskId::None());
 }
 

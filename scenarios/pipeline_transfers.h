@@ -1,11 +1,15 @@
 // PipelineTransfers: what a rank receives from, and sends to, the stages that
 // hold the pieces of the model before and behind its own.
+//
+// Each partner has a stream for each kind (activations, gradients) and direction.
+// Where consecutive pieces sit on one stage nothing is sent.
 
 #ifndef SCENARIOS_PIPELINE_TRANSFERS_H_
 #define SCENARIOS_PIPELINE_TRANSFERS_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "scenarios/job.h"
 
@@ -22,7 +26,8 @@ class PipelineTransfers {
       : job_(job),
         boundary_bytes_(bytes),
         tape_(tape),
-        stage_(job.scenario.layout.Coordinate(tape->rank(), Dimension::kPipeline)) {}
+        stage_(
+            static_cast<std::uint32_t>(job.scenario.layout.Coordinate(tape->rank(), Dimension::kPipeline))) {}
 
   // The next work waits for what the step needs; nothing at the model's ends.
   void Receive(std::int64_t step, const sim::PipelineStep& at, bool forward);
@@ -30,15 +35,16 @@ class PipelineTransfers {
   void Send(std::int64_t step, const sim::PipelineStep& at, bool forward);
 
  private:
-  sim::TaskId Transfer(std::int64_t step, const sim::PipelineStep& at, bool forward, bool sends);
-  std::int64_t PieceOf(const sim::PipelineStep& at) const {
-    return std::int64_t{at.chunk} * job_.scenario.layout.pipeline + stage_;
-  }
+  sim::TaskId Transfer(std::int64_t step, const sim::PipelineStep& at, bool forward, bool sends,
+                       std::uint32_t stage);
+  // The stage that the step's activations (`forward`) or gradients come from or go to;
+  // none at an end of the model, or where it is this one.
+  std::optional<std::uint32_t> Partner(const sim::PipelineStep& at, bool forward, bool sends) const;
 
   const Job& job_;
   const sim::Bytes boundary_bytes_;
   RankTape* tape_;
-  const std::int64_t stage_;
+  const std::uint32_t stage_;
 };
 
 }  // namespace scenarios

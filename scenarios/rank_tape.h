@@ -16,9 +16,9 @@ class RankTape {
 
   sim::Rank rank() const { return rank_; }
 
-  // The rank's stream of this kind; made when first asked for.
-  sim::StreamId stream(sim::StreamKind kind) {
-    sim::StreamId& id = streams_[static_cast<std::size_t>(kind)];
+  // The rank's stream of this kind, or a second one; made when first asked for.
+  sim::StreamId stream(sim::StreamKind kind, bool second = false) {
+    sim::StreamId& id = streams_[second ? 1 : 0][static_cast<std::size_t>(kind)];
     if (!id.valid()) id = builder_->AddStream(rank_, kind);
     return id;
   }
@@ -60,7 +60,7 @@ class RankTape {
 
   sim::ProgramBuilder* builder_;
   sim::Rank rank_;
-  std::array<sim::StreamId, 12> streams_;  // by StreamKind
+  std::array<std::array<sim::StreamId, 12>, 2> streams_;  // by StreamKind
   std::vector<sim::TaskId> waits_, end_waits_;
   sim::TaskId last_;
 };

@@ -56,6 +56,7 @@ void AddStages(const Scenario& scenario, const StepProgram& steps, const sim::Ti
   const sim::Predecessors predecessors = sim::FindPredecessors(steps.program);
   const std::vector<sim::RankTimes> rank_times = sim::RankTimesOf(steps.program, timeline, times.period);
   const auto ranks = RanksByStage(scenario.layout);
+  const StageOrders orders(scenario.pipeline);
   sim::Duration least_idle = sim::Duration::Picoseconds(-1);
   for (std::size_t stage = 0; stage < steps.stages.size(); ++stage) {
     const StagePlan& plan = steps.stages[stage];
@@ -63,9 +64,8 @@ void AddStages(const Scenario& scenario, const StepProgram& steps, const sim::Ti
     for (const sim::Rank rank : ranks[stage]) {
       if (rank_times[rank.pos()].compute_busy > rank_times[busiest.pos()].compute_busy) busiest = rank;
     }
-    const StageMemory memory = MemoryOfStage(
-        scenario, plan,
-        scenario.pipeline.schedule->order(scenario.pipeline.shape, static_cast<std::uint32_t>(stage)));
+    const auto number = static_cast<std::uint32_t>(stage);
+    const StageMemory memory = MemoryOfStage(scenario, plan, orders.Of(number));
     StageReport row{.stage = static_cast<std::int64_t>(stage),
                     .parameters = plan.held.total().total(),
                     .rank = busiest.value(),
@@ -76,10 +76,8 @@ void AddStages(const Scenario& scenario, const StepProgram& steps, const sim::Ti
                     .memory_total = memory.total,
                     .micro_batches_in_flight = memory.micro_batches_in_flight,
                     .fits = memory.total <= scenario.device.usable_memory};
-    for (std::int64_t piece = row.stage;
-         piece < static_cast<std::int64_t>(scenario.pipeline.layers_of_piece.size());
-         piece += scenario.layout.pipeline) {
-      row.layers += scenario.pipeline.layers_of_piece[static_cast<std::size_t>(piece)];
+    for (std::uint32_t chunk = 0; chunk < scenario.pipeline.shape.chunks; ++chunk) {
+      row.layers += scenario.pipeline.layers_of_piece[scenario.pipeline.piece_of(number, chunk)];
     }
     report->fits = report->fits && row.fits;
     if (row.busy > least_idle) {
@@ -188,7 +186,7 @@ Report Describe(const Scenario& scenario) {
   report.model = scenario.model.name;
   report.hardware = scenario.device.name;
   report.topology = scenario.fabric.name;
-  report.schedule = scenario.pipeline.schedule->name;
+  report.schedule = scenario.pipeline.name();
   report.devices = scenario.devices;
   report.tensor = scenario.layout.tensor;
   report.sequence = scenario.layout.sequence;

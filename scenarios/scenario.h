@@ -15,7 +15,7 @@
 #include "models/model.h"
 #include "scenarios/checkpoint.h"
 #include "scenarios/layout.h"
-#include "sim/schedule/pipeline_schedule.h"
+#include "scenarios/pipeline.h"
 #include "topologies/fabric.h"
 
 namespace scenarios {
@@ -73,14 +73,6 @@ struct Training {
 struct Preset {
   std::string name, description, source;
   std::vector<std::string> fields;  // "training.attention=CUDNN"
-};
-
-struct Pipeline {
-  const sim::PipelineSchedule* schedule = nullptr;  // never null in a legal scenario
-  sim::PipelineShape shape;
-  // Layers of each piece; piece c * stages + s is chunk c of stage s. The
-  // embedding is on the first piece and the head on the last.
-  std::vector<std::int64_t> layers_of_piece;
 };
 
 // Routed experts, where the layout spreads them.

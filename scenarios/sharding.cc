@@ -6,7 +6,8 @@ namespace scenarios {
 
 Sharing SharingOf(const Scenario& scenario, bool experts) {
   const OptimizerSharding kind = scenario.training.optimizer_sharding;
-  const std::int64_t data = experts ? scenario.layout.expert_data() : scenario.layout.data;
+  const std::int64_t data =
+      scenario.pipeline.copies() * (experts ? scenario.layout.expert_data() : scenario.layout.data);
   const std::int64_t given = scenario.training.sharding.ranks;
   Sharing sharing{.optimizer = kind >= OptimizerSharding::kZero1};
   sharing.gradients = kind >= OptimizerSharding::kZero2;

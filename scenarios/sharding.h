@@ -23,7 +23,8 @@ namespace scenarios {
 
 // The data ranks are `replicas` groups of `ranks` neighbours that share one copy
 // of what is cut; without sharding every rank is a group. Experts with a layout of
-// their own have other data ranks; they are cut by ZERO_1 at most.
+// their own have other data ranks; they are cut by ZERO_1 at most. Where two stages hold
+// the same parameters (Pipeline::copies), the data ranks are those of both.
 struct Sharing {
   std::int64_t ranks = 1;
   std::int64_t replicas = 1;

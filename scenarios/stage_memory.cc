@@ -21,6 +21,52 @@ sim::Bytes KeptByChunk(const Scenario& scenario, const StagePlan& plan, std::siz
   return kept;
 }
 
+// The same once all that was not kept has been computed again.
+sim::Bytes WholeOfChunk(const Scenario& scenario, const StagePlan& plan, std::size_t chunk) {
+  sim::Bytes whole;
+  for (const Unit& unit : plan.chunks[chunk]) {
+    if (unit.recompute == Recompute::kNone) {
+      for (const std::uint32_t block : unit.blocks) whole += plan.blocks[block].activations;
+    } else {
+      whole +=
+          models::LayerActivationBytes(scenario.model, ExecutionOf(scenario), unit.layer, Recompute::kNone);
+    }
+  }
+  return whole;
+}
+
+struct PlayedActivations {
+  sim::Bytes peak;
+  std::int64_t in_flight = 0;
+};
+
+// A forward keeps its chunk's activations, a whole backward or a weight gradient
+// frees them. From the input half of a backward to its weight half all of them are
+// there, also what had to be computed again.
+PlayedActivations Play(const Scenario& scenario, const StagePlan& plan,
+                       std::span<const sim::PipelineStep> order) {
+  std::vector<sim::Bytes> kept, whole;
+  for (std::size_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
+    kept.push_back(KeptByChunk(scenario, plan, chunk));
+    whole.push_back(WholeOfChunk(scenario, plan, chunk));
+  }
+  PlayedActivations played;
+  sim::Bytes now;
+  std::int64_t in_flight = 0;
+  for (const sim::PipelineStep& step : order) {
+    using enum sim::PipelineStep::Kind;
+    if (step.kind == kForward) now += kept[step.chunk];
+    if (step.kind == kBackward) now = now - kept[step.chunk];
+    if (step.kind == kBackwardInput) now = now - kept[step.chunk] + whole[step.chunk];
+    if (step.kind == kBackwardWeight) now = now - whole[step.chunk];
+    if (step.kind == kForward) ++in_flight;
+    if (step.kind == kBackward || step.kind == kBackwardWeight) --in_flight;
+    played.peak = std::max(played.peak, now);
+    played.in_flight = std::max(played.in_flight, in_flight);
+  }
+  return played;
+}
+
 // While the backward of a layer, or of a group of layers, runs, what was not kept
 // exists once more.
 sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
@@ -85,23 +131,13 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
   add("", plan.held.total().total() - plan.spread, SharesOf(scenario));
   if (plan.spread > 0) add("expert_", plan.spread, SharesOf(scenario, /*experts=*/true));
 
-  std::vector<sim::Bytes> kept;
-  for (std::size_t chunk = 0; chunk < plan.chunks.size(); ++chunk)
-    kept.push_back(KeptByChunk(scenario, plan, chunk));
-  sim::Bytes now, peak;
-  std::int64_t in_flight = 0;
-  for (const sim::PipelineStep& step : order) {
-    if (step.kind == sim::PipelineStep::Kind::kForward) {
-      now += kept[step.chunk];
-      memory.micro_batches_in_flight = std::max(memory.micro_batches_in_flight, ++in_flight);
-    } else {
-      now = now - kept[step.chunk];
-      --in_flight;
-    }
-    peak = std::max(peak, now);
-  }
-  memory.parts.push_back({"activations", peak});
-  memory.parts.push_back({"recomputed", RecomputedAtOnce(scenario, plan)});
+  const PlayedActivations played = Play(scenario, plan, order);
+  memory.micro_batches_in_flight = played.in_flight;
+  memory.parts.push_back({"activations", played.peak});
+  const bool whole = std::any_of(order.begin(), order.end(), [](const sim::PipelineStep& step) {
+    return step.kind == sim::PipelineStep::Kind::kBackward;
+  });
+  memory.parts.push_back({"recomputed", whole ? RecomputedAtOnce(scenario, plan) : sim::Bytes()});
   if (SharingOf(scenario).weights) memory.parts.push_back({"gathered", GatheredAtOnce(scenario, plan)});
   if (SharesOf(scenario).gradients > 1) {
     memory.parts.push_back({"unreduced", UnreducedAtOnce(scenario, plan)});
@@ -112,10 +148,9 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
 
 StageMemory LargestStageMemory(const Scenario& scenario, const std::vector<StagePlan>& stages) {
   StageMemory largest;
+  const StageOrders orders(scenario.pipeline);
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    const auto order =
-        scenario.pipeline.schedule->order(scenario.pipeline.shape, static_cast<std::uint32_t>(stage));
-    StageMemory memory = MemoryOfStage(scenario, stages[stage], order);
+    StageMemory memory = MemoryOfStage(scenario, stages[stage], orders.Of(static_cast<std::uint32_t>(stage)));
     if (memory.total > largest.total) largest = std::move(memory);
   }
   return largest;

@@ -1,6 +1,7 @@
 #include "scenarios/stage_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -22,6 +23,26 @@ sim::WorkTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::K
   return sum;
 }
 
+// Those of kernels that make weight gradients, or of the others.
+sim::WorkTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels,
+                       bool weight_gradients) {
+  std::vector<sim::Kernel> some;
+  std::copy_if(kernels.begin(), kernels.end(), std::back_inserter(some),
+               [&](const sim::Kernel& kernel) { return kernel.weight_gradient == weight_gradients; });
+  return TimesOf(cost, some);
+}
+
+SplitBackward PlanSplit(const hardware::CostModel& cost, const models::Block& block) {
+  SplitBackward split{.head = TimesOf(cost, block.backward_head, false),
+                      .main = TimesOf(cost, block.backward_main, false),
+                      .tail = TimesOf(cost, block.backward_tail, false)};
+  for (const auto* phase :
+       {&block.backward_head, &block.backward_main, &block.backward_weight, &block.backward_tail}) {
+    split.weights = split.weights + TimesOf(cost, *phase, true);
+  }
+  return split;
+}
+
 BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block, Recompute recompute) {
   return {.name = block.name,
           .before_gather = TimesOf(cost, block.before_gather),
@@ -39,12 +60,15 @@ BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block,
           .gather_again = block.gather_again,
           .small_reduces = block.small_reduces,
           .small_reduce = block.small_reduce,
-          .activations = models::ActivationBytes(block, recompute)};
+          .activations = models::ActivationBytes(block, recompute),
+          .split = PlanSplit(cost, block)};
 }
 
 ExpertPlan PlanExperts(const hardware::CostModel& cost, const models::SpreadExperts& experts) {
   return {.forward = TimesOf(cost, experts.forward),
           .backward = TimesOf(cost, experts.backward),
+          .backward_input = TimesOf(cost, experts.backward, false),
+          .weights = TimesOf(cost, experts.backward, true),
           .outward = experts.outward,
           .homeward = experts.homeward,
           .gather = experts.gather};
@@ -172,16 +196,34 @@ struct BucketSeries {
   }
 };
 
-// Gradients become ready from the last chunk's last unit to the first chunk's
-// first. Where weights are cut, each unit is a bucket: what is gathered at once.
+// A tied table that a stage holds once has its gradient with the last of its two
+// uses, the embedding's unless the head's chunk ends later.
+void PlaceTiedTable(std::int64_t table, StagePlan* plan) {
+  Unit* embedding = nullptr;
+  for (const std::uint32_t chunk : plan->by_end) {
+    for (Unit& unit : plan->chunks[chunk]) {
+      if (unit.kind == Unit::Kind::kHead && embedding != nullptr) {
+        unit.parameters += table;
+        embedding->parameters -= table;
+      }
+    }
+    if (!plan->chunks[chunk].empty() && plan->chunks[chunk].front().kind == Unit::Kind::kEmbedding) {
+      if (plan->chunks[chunk].back().kind != Unit::Kind::kHead) embedding = &plan->chunks[chunk].front();
+    }
+  }
+}
+
+// Gradients become ready chunk by chunk, from the last unit of each to its first.
+// Where weights are cut, each unit is a bucket: what is gathered at once.
 void FillBuckets(const Scenario& scenario, StagePlan* plan) {
   const std::int64_t width = sim::ByteWidth(scenario.training.gradient_format);
   const bool by_unit = SharingOf(scenario).weights;
   const sim::Bytes full = by_unit ? sim::Bytes() : scenario.training.bucket;
   BucketSeries experts{true, &Unit::spread, &Unit::expert_bucket, &Unit::closes_expert_bucket};
   BucketSeries others{false, &Unit::parameters, &Unit::bucket, &Unit::closes_bucket};
-  for (auto chunk = plan->chunks.rbegin(); chunk != plan->chunks.rend(); ++chunk) {
-    for (auto unit = chunk->rbegin(); unit != chunk->rend(); ++unit) {
+  for (const std::uint32_t at : plan->by_end) {
+    std::vector<Unit>& chunk = plan->chunks[at];
+    for (auto unit = chunk.rbegin(); unit != chunk.rend(); ++unit) {
       if (unit->spread > 0) experts.Add(&*unit, width, full, &plan->buckets);
       others.Add(&*unit, width, full, &plan->buckets);
     }
@@ -214,23 +256,35 @@ LayerRange LayersOfPiece(const Pipeline& pipeline, std::int64_t piece) {
 }
 
 StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, std::uint32_t stage) {
+  return PlanStage(scenario, cost, stage, StageOrders(scenario.pipeline).Of(stage));
+}
+
+StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, std::uint32_t stage,
+                    std::span<const sim::PipelineStep> steps) {
   StagePlan plan;
   Planner planner(scenario, cost, &plan);
-  const std::int64_t stages = scenario.layout.pipeline;
-  const std::int64_t pieces = stages * scenario.layout.virtual_stages;
-  models::StageParameters layers;
+  const Pipeline& pipeline = scenario.pipeline;
+  const std::size_t last = pipeline.layers_of_piece.size() - 1;
   models::Stage ends;
-  for (std::int64_t piece = stage; piece < pieces; piece += stages) {
+  for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
+    ends.embedding = ends.embedding || pipeline.piece_of(stage, chunk) == 0;
+    ends.head = ends.head || pipeline.piece_of(stage, chunk) == last;
+  }
+  models::StageParameters layers;
+  for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
+    const std::uint32_t piece = pipeline.piece_of(stage, chunk);
     std::vector<Unit>& units = plan.chunks.emplace_back();
     if (piece == 0) units.push_back(planner.Embedding());
-    const LayerRange range = LayersOfPiece(scenario.pipeline, piece);
+    const LayerRange range = LayersOfPiece(pipeline, piece);
     AddLayers(scenario.training, range, &planner, &units);
-    if (piece == pieces - 1) units.push_back(planner.Head(stages == 1));
+    if (piece == last) units.push_back(planner.Head(ends.embedding));
     layers = layers + planner.Held({.layers = range.last - range.first, .first_layer = range.first});
-    ends.embedding = ends.embedding || piece == 0;
-    ends.head = ends.head || piece == pieces - 1;
   }
+  plan.by_end = ChunksByEnd(steps, pipeline.shape.chunks);
   plan.held = layers + planner.Held(ends);
+  const bool tied = scenario.model.tied_embedding;
+  const std::int64_t table = tied ? planner.Held({.head = true}).head.total() : 0;
+  PlaceTiedTable(table, &plan);
   FillBuckets(scenario, &plan);
 
   const Training& training = scenario.training;
@@ -244,9 +298,8 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
                                                           share(shares.optimizer, expert_shares.optimizer),
                                                           training.format, training.gradient_format));
   plan.boundary = models::LayerInput(scenario.model, ExecutionOf(scenario));
-  if (stages > 1 && scenario.model.tied_embedding && (ends.embedding || ends.head)) {
-    const models::Held table = planner.Held({.head = true}).head;
-    plan.tied_gradient = sim::Bytes(table.total() * sim::ByteWidth(training.gradient_format));
+  if (ends.embedding != ends.head) {
+    plan.tied_gradient = sim::Bytes(table * sim::ByteWidth(training.gradient_format));
   }
   plan.sequence_gradient = SequenceGradient(scenario, plan);
   return plan;

@@ -7,6 +7,7 @@
 #define SCENARIOS_STAGE_PLAN_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "hardware/cost_model.h"
@@ -20,8 +21,16 @@ namespace scenarios {
 // Routed experts that are spread, as a rank of one expert group sees them.
 struct ExpertPlan {
   sim::WorkTimes forward = {}, backward = {};
+  sim::WorkTimes backward_input = {}, weights = {};  // the halves of `backward`
   std::vector<models::ExpertMove> outward = {}, homeward = {};
   sim::Bytes gather = {};  // over the tensor group, behind each homeward
+};
+
+// Of a block whose backward is split, with all that it sends: its phases without
+// their weight gradients, and these, those of `backward_weight` among them.
+struct SplitBackward {
+  sim::WorkTimes head = {}, main = {}, tail = {};
+  sim::WorkTimes weights = {};
 };
 
 // The phases of models::Block with their times.
@@ -38,6 +47,7 @@ struct BlockPlan {
   // experts.
   std::vector<ExpertPlan> experts = {};
   sim::Bytes activations = {};  // kept per micro-batch under the scenario's recomputation
+  SplitBackward split = {};
 };
 
 // A part of a stage whose gradients become ready at one time: a layer, the
@@ -76,6 +86,7 @@ constexpr std::int64_t PartOf(const Bucket& bucket, std::int64_t part) {
 struct StagePlan {
   std::vector<BlockPlan> blocks;          // distinct ones
   std::vector<std::vector<Unit>> chunks;  // by chunk, units in forward order
+  std::vector<std::uint32_t> by_end;      // chunks as their gradients are complete
   std::vector<Bucket> buckets;            // in the order their gradients are complete
   models::StageParameters held;           // by one rank, all chunks together
   std::int64_t spread = 0;                // of them, routed experts with a layout of their own
@@ -91,6 +102,9 @@ struct LayerRange {
 };
 LayerRange LayersOfPiece(const Pipeline& pipeline, std::int64_t piece);
 
+// `steps` are those of the stage. REQUIRES: stage < layout.pipeline
+StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, std::uint32_t stage,
+                    std::span<const sim::PipelineStep> steps);
 StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, std::uint32_t stage);
 
 }  // namespace scenarios

@@ -24,7 +24,9 @@ class RankBuilder {
  private:
   void Step(std::int64_t step);
   void Forward(std::int64_t step, const sim::PipelineStep& at);
+  // The whole, or the input half.
   void Backward(std::int64_t step, const sim::PipelineStep& at, bool last_of_chunk);
+  void BackwardWeight(const sim::PipelineStep& at, bool last_of_chunk);
   void FinishStep(std::int64_t step);
   void Save(std::int64_t step);
 
@@ -59,13 +61,14 @@ void RankBuilder::Build() {
 
 void RankBuilder::Step(std::int64_t step) {
   if (step > 0) data_.StartStep();
-  std::vector<std::int64_t> left(plan_.chunks.size(), job_.scenario.batch.micro_batches);
+  std::vector<std::int64_t> left(plan_.chunks.size(), job_.scenario.pipeline.microbatches_of_chunk());
   for (const sim::PipelineStep& at : (*job_.orders)[static_cast<std::size_t>(stage_)]) {
-    if (at.kind == sim::PipelineStep::Kind::kForward) {
-      Forward(step, at);
-    } else {
-      Backward(step, at, --left[at.chunk] == 0);
-    }
+    using enum sim::PipelineStep::Kind;
+    const bool completes = at.kind == kBackward || at.kind == kBackwardWeight;  // one micro-batch's gradients
+    const bool last = completes && --left[at.chunk] == 0;
+    if (at.kind == kForward) Forward(step, at);
+    if (at.kind == kBackward || at.kind == kBackwardInput) Backward(step, at, last);
+    if (at.kind == kBackwardWeight) BackwardWeight(at, last);
   }
   FinishStep(step);
 }
@@ -90,10 +93,22 @@ void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool 
         blocks_.Forward(*again, at.microbatch, TaskClass::kRecompute);
       }
     }
+    if (at.kind == sim::PipelineStep::Kind::kBackwardInput) {
+      blocks_.BackwardInput(*unit, at.microbatch);
+      continue;
+    }
     blocks_.Backward(*unit, at.microbatch);
     data_.AfterBackward(*unit, last_of_chunk);
   }
   transfers_.Send(step, at, /*forward=*/false);
+}
+
+void RankBuilder::BackwardWeight(const sim::PipelineStep& at, bool last_of_chunk) {
+  const std::vector<Unit>& units = plan_.chunks[at.chunk];
+  for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+    blocks_.BackwardWeight(*unit, at.microbatch);
+    data_.AfterBackward(*unit, last_of_chunk);
+  }
 }
 
 void RankBuilder::FinishStep(std::int64_t step) {
@@ -118,7 +133,9 @@ void RankBuilder::Save(std::int64_t step) {
   const std::int64_t save = job_.saves->AfterStep(step);
   if (save < 0) return;
   const sim::Rank rank = tape_.rank();
-  const Membership data = Join(job_, job_.scenario.layout.Group(rank, Dimension::kData), rank);
+  const Layout& layout = job_.scenario.layout;
+  const Membership data =
+      Join(job_, WithCopies(job_.scenario.pipeline, layout, layout.Group(rank, Dimension::kData)), rank);
   const sim::TaskId gathered =
       Issue(job_, data, {CollectiveKind::kAllGather, job_.saves->Gathered(rank), TaskClass::kCheckpoint},
             StreamKind::kData, LabelOf(job_.names.state, save), &tape_);
@@ -129,8 +146,9 @@ void RankBuilder::Save(std::int64_t step) {
 
 std::vector<StagePlan> PlanStages(const Scenario& scenario, const hardware::CostModel& cost) {
   std::vector<StagePlan> stages;
+  const StageOrders orders(scenario.pipeline);
   for (std::uint32_t stage = 0; stage < scenario.layout.pipeline; ++stage) {
-    stages.push_back(PlanStage(scenario, cost, stage));
+    stages.push_back(PlanStage(scenario, cost, stage, orders.Of(stage)));
   }
   return stages;
 }
@@ -146,10 +164,7 @@ sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StageP
   Communicators communicators(scenario, &builder);
   communicators.ReserveSlots(TransferSlots(scenario));
   StepProgram result{.program = {}, .stages = std::move(stages)};
-  std::vector<std::vector<sim::PipelineStep>> orders;
-  for (std::uint32_t stage = 0; stage < layout.pipeline; ++stage) {
-    orders.push_back(scenario.pipeline.schedule->order(scenario.pipeline.shape, stage));
-  }
+  const std::vector<std::vector<sim::PipelineStep>> orders = OrderOf(scenario.pipeline).stages;
   const GroupId world = communicators.Group(layout.AllRanks());
   const auto saves = scenario.checkpoint ? std::make_unique<CheckpointWriter>(scenario, &builder) : nullptr;
   const Job job{scenario, &builder, &communicators,  &result.stages,

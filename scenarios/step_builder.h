@@ -2,9 +2,9 @@
 //
 // Streams of a rank: compute; tensor (collectives of the tensor group); data
 // (gradient buckets, parameter gathers, tied embedding, gradient norm); replica
-// (shares of gradients between copies); to and
-// from the next and the previous stage, one each, because one shared pipeline
-// stream can block 1F1B under rendezvous.
+// (shares of gradients between copies); to and from the next and the previous stage,
+// one each, because one shared pipeline stream can block 1F1B under rendezvous, and
+// a second each where a stage trades activations, or gradients, with both neighbours.
 //
 // A checkpoint adds copy-out and host streams (checkpoint_writer.h).
 //

@@ -9,15 +9,10 @@
 #include "scenarios/output/output_file.h"
 #include "scenarios/output/report_text.h"
 #include "tools/commands.h"
+#include "tools/import_job.h"
 
 namespace tools {
 namespace {
-
-// What other files can call it by, and no path.
-bool IsName(const std::string& name) {
-  constexpr const char* kSigns = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-  return !name.empty() && name.find_first_not_of(kSigns) == std::string::npos;
-}
 
 // What the import counts, to compare with the published figure, and what it left out.
 void Tell(const models::HfImport& import, bool verbose, std::ostream& err) {
@@ -52,10 +47,15 @@ int Write(const std::string& path, const std::string& text, std::ostream& err) {
 
 int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const std::vector<std::string>& words = arguments.positional;
+  if (!words.empty() && IsJobFormat(words[0])) return ImportJob(arguments, out, err);
   if (words.empty() || words[0] != "hf") {
     return Fail((words.empty() ? std::string("no format is given") : "unknown format " + words[0]) +
-                    "; wanted `orrery import hf config.json`",
+                    "; hf, " + JobFormats() + " are known, as in `orrery import hf config.json`",
                 err);
+  }
+  for (const char* flag :
+       {"hardware", "topology", "devices", "model", "sequence-length", "set", "keep-unknown"}) {
+    if (arguments.has(flag)) return Fail(std::string("--") + flag + " is for training jobs, not for hf", err);
   }
   if (words.size() < 2) return Fail("no file is given; wanted `orrery import hf config.json`", err);
   const std::string path = arguments.value("output");
@@ -104,14 +104,22 @@ int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) 
 
 Command ImportCommand() {
   return {"import",
-          "Reads a model's shapes from a Hugging Face config.json and writes them as a model file.",
-          "hf CONFIG.JSON|- [--output FILE] [--name NAME] [--verbose]",
+          "Reads files of other programs: a model's config.json, or a training job.",
+          "FORMAT FILE [--output FILE] [options]",
           2,
-          {{"output", "FILE", "write the model file there (a .textproto), not to standard output", false},
-           {"name", "NAME", "call the model so, not as the file says", false},
-           {"verbose", "", "list the keys that were ignored", false}},
-          "  orrery import hf Qwen3-4B/config.json                        print it\n"
-          "  orrery import hf config.json --output my_model.textproto     then: model: \"my_model\"\n",
+          {{"output", "FILE", "write there (a .textproto); hf prints without it", false},
+           {"name", "NAME", "call the result so, not as the file says", false},
+           {"hardware", "NAME", "of a job: its device, as h100_sxm", false},
+           {"topology", "NAME", "of a job: its network, as rail_optimised_ndr", false},
+           {"devices", "N", "of a job: how many, where its file does not say or another number", false},
+           {"model", "NAME", "of a job: what it trains, where its file does not say", false},
+           {"sequence-length", "N", "of a job of DeepSpeed: tokens", false},
+           {"set", "KEY=VALUE", "a key of the file that is missing, or needs a shell; may be repeated", true},
+           {"keep-unknown", "", "of a job: list keys that nobody knows, in place of an error", false},
+           {"verbose", "", "of hf: list the keys that were ignored", false}},
+          "  orrery import megatron a.sh --hardware h100_sxm --topology single_node --output job.textproto\n"
+          "  orrery import hf CONFIG.json|-                 shapes of a model of Hugging Face\n" +
+              JobFormatLines(),
           RunImport};
 }
 

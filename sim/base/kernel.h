@@ -86,6 +86,8 @@ struct Kernel {
   AttentionShape attention;  // when kind is kAttention*
   Flops flops;               // multiply-adds count two; what this kernel executes
   Bytes bytes;               // read and written, each tensor once
+  // Of weights, which nothing of the same backward needs: a pipeline may put it off.
+  bool weight_gradient = false;
 };
 
 }  // namespace sim

@@ -181,7 +181,7 @@ TEST(DeviceNames, AreExactOrListedAliases) {
   EXPECT_EQ(ReadOrFail("A100").name, "a100_80_sxm");
   EXPECT_EQ(ReadOrFail("h100").name, "h100_sxm");
   EXPECT_EQ(ReadOrFail("NVIDIA H100 80GB HBM3").name, "h100_sxm");
-  for (const char* name : {"NVIDIA B300 SXM6 AC", "GB300", "A10", "RTX A6000", "H100 NVL", "H1OO", "H100 ",
+  for (const char* name : {"NVIDIA B300 SXM6 AC", "GB400", "A10", "RTX A6000", "H100 NVL", "H1OO", "H100 ",
                            "H10", "nvidia h100 80gb hbm3", ""}) {
     EXPECT_THAT(ErrorsOf(name), ElementsAre(HasSubstr("unknown device \"" + std::string(name) + "\"")))
         << name;
@@ -192,7 +192,7 @@ TEST(DeviceNames, AreExactOrListedAliases) {
 TEST(DeviceNames, ThatAreUnknownAreAnsweredWithTheNearest) {
   EXPECT_THAT(ErrorsOf("H1OO"), ElementsAre(AllOf(HasSubstr("did you mean"), HasSubstr("\"H100\""))));
   EXPECT_THAT(ErrorsOf("A10"), ElementsAre(HasSubstr("\"A100\"")));
-  EXPECT_THAT(ErrorsOf("A10"), ElementsAre(HasSubstr("a100_80_sxm, a800_80_sxm, b200_sxm")));
+  EXPECT_THAT(ErrorsOf("A10"), ElementsAre(HasSubstr("a100_40_sxm, a100_80_sxm, a800_80_sxm, b200_sxm")));
 }
 
 TEST(DeviceFiles, BesideTheScenarioWinOverTheCatalogue) {

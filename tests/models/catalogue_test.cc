@@ -57,6 +57,9 @@ std::map<std::string, Totals> CatalogueTotals() {
       // A layer: queries, output 2 x 2,880 x 4,096 + 4,096 + 2,880; keys, values 2 x 2,881 x 512; 64
       // sinks; norms 2 x 2,880; router 2,881 E; E experts of 3 x 2,880^2 + 3 x 2,880 with biases.
       // Tables 2 x 201,088 x 2,880, last norm 2,880. The model card says 20.91e9 and 116.83e9.
+      // 12 L h^2 + 13 L h + 50,304 h + 1,024 h + 2 h
+      {"gpt_1_5b_zero_bubble", {1'520'345'088}},
+      {"gpt_6_2b_zero_bubble", {6'251'642'880}},
       {"gpt_oss_120b", {116'829'156'672, 5'711'982'912}},
       {"gpt_oss_20b", {20'914'757'184, 4'187'440'704}},
       // llama_7b with 2 x 71,168 x 4,096 more of vocabulary, and four biases of 4,096 in 32 layers

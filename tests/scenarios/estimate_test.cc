@@ -31,6 +31,21 @@ TEST(Estimate, IsAtMost15PerCentMoreThanTheTasksThatAreBuilt) {
   }
 }
 
+TEST(Estimate, CountsSplitBackwards) {
+  const std::vector<proto::Override> alone = {{1, "pipeline.schedule", "ZB1P"}},
+                                     beside = {{1, "pipeline.schedule", "ZB1P"},
+                                               {2, "layout.tensor", "2"},
+                                               {3, "layout.pipeline", "4"},
+                                               {4, "batch.global", "24"}};
+  for (const auto& sets : {alone, beside}) {
+    const Scenario scenario = Load("zero_bubble_6_2b_8xa100", sets);
+    const StepProgram steps = BuildSteps(scenario, hardware::DeviceCostModel(scenario.device)).value();
+    const double built = static_cast<double>(steps.program.tasks());
+    EXPECT_GE(EstimateOf(scenario, steps.stages).tasks / built, 0.98);
+    EXPECT_LE(EstimateOf(scenario, steps.stages).tasks / built, 1.15);
+  }
+}
+
 TEST(Estimate, CountsTheTransfersOfChunks) {
   for (const std::string name : {"megatron_22b_8xa100_full", "seed27_example"}) {
     const Scenario scenario = Load(name, {{1, "fidelity", "CHUNK"}, {2, "model.layers", "4"}});

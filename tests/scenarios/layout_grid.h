@@ -65,8 +65,8 @@ struct PipelineKind {
   std::int64_t stages, chunks;
 };
 inline constexpr PipelineKind kPipelineKinds[] = {
-    {nullptr, 1, 1},       {"GPIPE", 2, 1},       {"ONE_F_ONE_B", 2, 1},
-    {"ONE_F_ONE_B", 4, 1}, {"INTERLEAVED", 2, 2}, {"INTERLEAVED", 4, 2},
+    {nullptr, 1, 1},       {"GPIPE", 2, 1},       {"ONE_F_ONE_B", 2, 1}, {"ONE_F_ONE_B", 4, 1},
+    {"INTERLEAVED", 2, 2}, {"INTERLEAVED", 4, 2}, {"ZB1P", 4, 1},
 };
 struct DataKind {
   const char* sharding;

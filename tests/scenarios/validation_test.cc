@@ -22,10 +22,12 @@ struct Row {
   double error() const { return simulated / published - 1; }
 };
 
-// Every scenario of the catalogue that states a published result.
+// Every scenario of the catalogue that states a published result, but for those of a
+// table of its own (zero_bubble_test.cc).
 std::vector<Row> PublishedRows() {
   std::vector<Row> rows;
   for (const proto::CatalogueFile& file : Catalogue()) {
+    if (file.name.starts_with("zero_bubble_")) continue;
     proto::Diagnostics diagnostics;
     const auto scenario = LoadScenario(std::string(file.name), {}, &diagnostics);
     EXPECT_TRUE(scenario.has_value()) << file.name;

@@ -29,9 +29,10 @@ const std::vector<Layer>& Layers() {
       {"scenarios/output", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       {"scenarios/published", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       // Errors and source places come from proto; reading messages is for those below.
+      {"scenarios/import", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       {"tools",
-       {"scenarios", "scenarios/output", "scenarios/published", "models", "hardware", "topologies", "sim",
-        "proto"},
+       {"scenarios", "scenarios/import", "scenarios/output", "scenarios/published", "models", "hardware",
+        "topologies", "sim", "proto"},
        false},
   };
   return layers;

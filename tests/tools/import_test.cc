@@ -105,10 +105,14 @@ TEST_F(Import, SaysThatANameIsEmpty) {
 }
 
 TEST_F(Import, SaysWhatItWants) {
-  EXPECT_EQ(RunWords({"import"}).err,
-            "orrery: error: no format is given; wanted `orrery import hf config.json`\n");
-  EXPECT_EQ(RunWords({"import", "gguf", "x"}).err,
-            "orrery: error: unknown format gguf; wanted `orrery import hf config.json`\n");
+  EXPECT_EQ(
+      RunWords({"import"}).err,
+      "orrery: error: no format is given; hf, megatron, deepspeed, nanotron, nemo, torchtitan are known, "
+      "as in `orrery import hf config.json`\n");
+  EXPECT_EQ(
+      RunWords({"import", "gguf", "x"}).err,
+      "orrery: error: unknown format gguf; hf, megatron, deepspeed, nanotron, nemo, torchtitan are known, "
+      "as in `orrery import hf config.json`\n");
   EXPECT_EQ(RunWords({"import", "hf"}).err,
             "orrery: error: no file is given; wanted `orrery import hf config.json`\n");
   EXPECT_EQ(RunWords({"import", "hf", "no/such.json"}).err,
