@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "hardware/catalogue.h"
 #include "hardware/device_base.h"
@@ -32,22 +33,28 @@ std::string Beside(const std::string& folder, const std::string& file) {
   return (std::filesystem::path(folder) / file).string();
 }
 
-// The catalogue's file of this name or alias, or null; appends all names.
+std::vector<std::string> AliasesOf(const proto::CatalogueFile& file) {
+  Hardware message;
+  proto::Document document;
+  proto::Diagnostics ignored;  // a test reads every catalogue file
+  proto::Read(std::string(file.file), file.text, {}, &message, &document, &ignored);
+  return {message.aliases().begin(), message.aliases().end()};
+}
+
+// The catalogue's file of this name or alias; or null, and then `known` is all of them.
 const proto::CatalogueFile* FindInCatalogue(const std::string& name, std::vector<std::string>* known) {
-  const proto::CatalogueFile* found = nullptr;
+  const std::string quoted = '"' + name + '"';
+  for (const proto::CatalogueFile& file : Catalogue()) {
+    if (file.name == name) return &file;
+    if (file.text.find(quoted) == std::string_view::npos) continue;  // reading them all takes milliseconds
+    const std::vector<std::string> aliases = AliasesOf(file);
+    if (std::find(aliases.begin(), aliases.end(), name) != aliases.end()) return &file;
+  }
   for (const proto::CatalogueFile& file : Catalogue()) {
     known->emplace_back(file.name);
-    if (file.name == name) found = &file;
-    Hardware message;
-    proto::Document document;
-    proto::Diagnostics ignored;  // a test reads every catalogue file
-    if (!proto::Read(std::string(file.file), file.text, {}, &message, &document, &ignored)) continue;
-    for (const std::string& alias : message.aliases()) {
-      known->push_back(alias);
-      if (alias == name) found = &file;
-    }
+    for (std::string& alias : AliasesOf(file)) known->push_back(std::move(alias));
   }
-  return found;
+  return nullptr;
 }
 
 std::string UnknownDevice(const std::string& name, const std::vector<std::string>& known) {

@@ -137,6 +137,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   if (parts.model) scenario.model = *std::move(parts.model);
   if (parts.device) scenario.device = *std::move(parts.device);
 
+  TakePreset(top, folder, &in, &scenario);
   ReadLayout(in, top, &scenario);
   ReadBatch(in, top, &scenario);
   CheckModelFits(top, parts.model.has_value(), &scenario);
@@ -150,7 +151,10 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
     BuildFabricOf(*parts.topology, top, &scenario);
   }
   if (diagnostics->errors().size() == before) CheckDispatch(top, scenario);
-  if (diagnostics->errors().size() != before) return std::nullopt;
+  if (diagnostics->errors().size() != before) {
+    ExplainPreset(top, scenario);
+    return std::nullopt;
+  }
   if (models::LargestKernelFlops(scenario.model, ExecutionOf(scenario)) > INT64_MAX) {
     top.Of("batch").Error("micro",
                           "one kernel would execute more than 9.2e18 operations; fewer sequences are wanted");
@@ -254,7 +258,8 @@ models::Execution ExecutionOf(const Scenario& scenario) {
   execution.format = scenario.training.format;
   execution.attention = scenario.training.attention;
   execution.vocabulary_divisor = scenario.training.vocabulary_divisor;
-  execution.fused = true;
+  execution.fused = scenario.training.fused_kernels;
+  execution.fused_loss = scenario.training.fused_loss;
   execution.selective = scenario.training.selective;
   execution.dropout = scenario.training.dropout;
   const RoutedExperts& experts = scenario.experts;

@@ -58,6 +58,16 @@ class Block {
 // "title, note (url)"; an error where the title is missing.
 std::string ReadSource(const orrery::config::Source& in, const Block& block);
 
+// Presets (preset.h). Puts into `in->training` what the named preset gives and it does not: field by
+// field, a list as a whole. Fields without meaning beside the scenario's own optimizer_sharding are
+// left; gradients in the format of the weights stay so in another. Says in `scenario->preset` what
+// came from there. `beside` is the folder of the scenario's file; empty for an embedded one.
+void TakePreset(const Block& top, const std::string& beside, orrery::config::Scenario* in,
+                Scenario* scenario);
+// After mistakes: a warning that names the fields that the preset gave, since a refused one may be among
+// them.
+void ExplainPreset(const Block& top, const Scenario& scenario);
+
 // Figures of the layout, and what follows from them and the batch. `model` and
 // `fabric` may be missing; then what needs them is not checked.
 void ReadLayout(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);

@@ -233,6 +233,11 @@ Report Describe(const Scenario& scenario) {
   report.memory_per_device = scenario.device.usable_memory;
   report.warnings = scenario.warnings;
   report.overrides = scenario.overrides;
+  if (scenario.preset) {
+    report.preset = scenario.preset->name;
+    report.preset_source = scenario.preset->source;
+    report.preset_fields = scenario.preset->fields;
+  }
   for (const hardware::Figure& figure : scenario.device.figures) {
     report.figures.push_back({figure.key, figure.value, hardware::ToText(figure.basis), figure.source,
                               DependsOn(scenario, figure)});

@@ -119,7 +119,9 @@ struct Provenance {
 
 struct Report {
   std::string scenario, file, source;
-  std::vector<std::string> overrides;  // "layout.tensor=4", as they were given
+  std::vector<std::string> overrides;      // "layout.tensor=4", as they were given
+  std::string preset, preset_source;       // empty without one
+  std::vector<std::string> preset_fields;  // "training.attention=CUDNN": given by it
   std::string model, hardware, topology;
   std::string schedule;
   std::int64_t devices = 0;

@@ -73,6 +73,14 @@ struct Training {
   std::int64_t vocabulary_divisor = 128;  // Megatron's make-vocab-size-divisible-by; times tensor
   bool gradient_norm = true;              // an all-reduce over all ranks before the optimizer
   Matmul matmul;
+  bool fused_kernels = true;              // as models::Execution::fused
+  bool fused_loss = false;
+};
+
+// What a framework's preset gave where the scenario does not say.
+struct Preset {
+  std::string name, description, source;
+  std::vector<std::string> fields;  // "training.attention=CUDNN"
 };
 
 // Routed experts, where the layout spreads them.
@@ -109,6 +117,7 @@ struct Scenario {
   Layout layout;
   Batch batch;
   Training training;
+  std::optional<Preset> preset;
   Pipeline pipeline;
   RoutedExperts experts;
   Fidelity fidelity = Fidelity::kFlow;

@@ -3,7 +3,7 @@
 namespace tools {
 
 std::vector<Command> Commands() {
-  return {RunCommand(), CheckCommand(), ListCommand(), ScheduleCommand(), ImportCommand()};
+  return {RunCommand(), CheckCommand(), ListCommand(), ScheduleCommand(), ImportCommand(), ValidateCommand()};
 }
 
 }  // namespace tools

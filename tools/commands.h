@@ -12,6 +12,7 @@ Command ImportCommand();
 Command ListCommand();
 Command RunCommand();
 Command ScheduleCommand();
+Command ValidateCommand();
 
 }  // namespace tools
 

@@ -10,6 +10,8 @@
 #include "models/model_reader.h"
 #include "models/parameters.h"
 #include "scenarios/catalogue.h"
+#include "scenarios/loader.h"
+#include "scenarios/preset.h"
 #include "tools/commands.h"
 #include "topologies/catalogue.h"
 #include "topologies/topology.h"
@@ -46,6 +48,16 @@ Table ScenarioTable(proto::Diagnostics* diagnostics) {
     if (!s) continue;
     table.rows.push_back({s->name, s->model.name, std::to_string(s->devices) + " x " + s->device.name,
                           s->published ? Number(s->published->step_time_s, "%.4g s") : "-", s->description});
+  }
+  return table;
+}
+
+Table PresetTable(proto::Diagnostics* diagnostics) {
+  Table table{"presets", {"name", "description", "training", "source"}, {}, {0, 1}};
+  for (const scenarios::Preset& preset : scenarios::ReadPresets(diagnostics)) {
+    std::string fields;
+    for (const std::string& field : preset.fields) fields += (fields.empty() ? "" : ", ") + field;
+    table.rows.push_back({preset.name, preset.description, fields, preset.source});
   }
   return table;
 }
@@ -174,7 +186,8 @@ int RunList(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   constexpr Catalogue kCatalogues[] = {{"scenarios", ScenarioTable},
                                        {"models", ModelTable},
                                        {"hardware", HardwareTable},
-                                       {"topologies", TopologyTable}};
+                                       {"topologies", TopologyTable},
+                                       {"presets", PresetTable}};
   const std::string which = arguments.positional.empty() ? "" : arguments.positional[0];
   proto::Diagnostics diagnostics;
   std::vector<Table> tables;
@@ -189,9 +202,9 @@ int RunList(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   }
   if (tables.empty()) {
     const std::vector<std::string> near =
-        proto::Nearest(which, {"scenarios", "models", "hardware", "topologies"});
+        proto::Nearest(which, {"scenarios", "models", "hardware", "topologies", "presets"});
     err << "orrery: error: no catalogue " << which << "; "
-        << (near.empty() ? "one of scenarios, models, hardware, topologies is wanted"
+        << (near.empty() ? "one of scenarios, models, hardware, topologies, presets is wanted"
                          : "did you mean " + near[0] + "?")
         << '\n';
     return kExitUsage;
@@ -224,7 +237,7 @@ int RunList(const Arguments& arguments, std::ostream& out, std::ostream& err) {
 Command ListCommand() {
   return {"list",
           "Lists the catalogues, and which figures were measured, published, derived, assumed.",
-          "[scenarios | models | hardware [NAME] | topologies] [--json]",
+          "[scenarios | models | hardware [NAME] | topologies | presets] [--json]",
           2,
           {{"json", "", "print one JSON document", false}},
           "  orrery list                     everything\n"

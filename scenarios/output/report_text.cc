@@ -87,6 +87,12 @@ std::string Heading(const Report& r) {
                    (r.micro_batches == 1 ? " micro-batch of " : " micro-batches of ") +
                    CountText(r.micro_batch) + " a data rank",
                "  ");
+  std::string given;
+  for (const std::string& field : r.preset_fields) {
+    constexpr std::size_t kOfTraining = std::string_view("training.").size();
+    given += (given.empty() ? ": " : ", ") + field.substr(kOfTraining);
+  }
+  if (!r.preset.empty()) text += Wrap("preset " + r.preset + given, "  ");
   return text;
 }
 

@@ -62,6 +62,8 @@ std::map<std::string, Totals> CatalogueTotals() {
       {"gpt_6_2b_zero_bubble", {6'251'642'880}},
       {"gpt_oss_120b", {116'829'156'672, 5'711'982'912}},
       {"gpt_oss_20b", {20'914'757'184, 4'187'440'704}},
+      // llama_7b with 2 x 71,168 x 4,096 more of vocabulary, and four biases of 4,096 in 32 layers
+      {"internlm_7b", {7'321'948'160}},
       {"llama2_13b", {13'015'864'320}},
       {"llama2_70b", {68'976'648'192}},
       {"llama2_7b", {6'738'415'616}},
@@ -91,6 +93,8 @@ std::map<std::string, Totals> CatalogueTotals() {
       {"mpt_13b", {12'853'954'560}},
       {"mpt_30b", {29'975'214'080}},
       {"mpt_7b", {6'658'859'008}},
+      // L (2 h^2 + 2 x 1,024 h + 2 x 24,576 h + 4 h) + 2 x 256,000 h + 2 h
+      {"nemotron4_15b", {15'628'775'424}},
       {"palm_540b", {540'356'474'880}},
       {"qwen2_5_72b", {72'706'203'648}},  // HB-002
       {"qwen2_5_7b", {7'615'616'512}},

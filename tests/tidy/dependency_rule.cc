@@ -27,11 +27,12 @@ const std::vector<Layer>& Layers() {
       {"topologies", {"sim", "proto"}, true},
       {"scenarios", {"models", "hardware", "topologies", "sim", "proto"}, true},
       {"scenarios/output", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
+      {"scenarios/published", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       // Errors and source places come from proto; reading messages is for those below.
       {"scenarios/import", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       {"tools",
-       {"scenarios", "scenarios/import", "scenarios/output", "models", "hardware", "topologies", "sim",
-        "proto"},
+       {"scenarios", "scenarios/import", "scenarios/output", "scenarios/published", "models", "hardware",
+        "topologies", "sim", "proto"},
        false},
   };
   return layers;

@@ -1,0 +1,193 @@
+// Training: the preset of the row's framework, and what the row says itself.
+
+#include "proto/scenario.pb.h"
+#include "scenarios/published/row_parts.h"
+
+namespace scenarios {
+namespace {
+
+namespace config = orrery::config;
+
+struct Framework {
+  const char* source;     // in the row's source
+  const char* precision;  // in its precision; "" = any
+  const char* preset;
+};
+
+// The first that fits.
+constexpr Framework kFrameworks[] = {
+    {"BigScience", "bf16", "megatron_deepspeed_bf16"},
+    {"BigScience", "", "megatron_deepspeed_fp16"},
+    {"Hagemann", "", "aa_scaling"},
+    {"InternEvo", "", "internevo"},
+    {"Korthikanti", "", "megatron_lm_2022"},
+    {"Megatron-Bridge", "", "megatron_bridge_26"},
+    {"Megatron-LM README 2020", "", "megatron_lm_2020"},
+    {"NeMo 24.07", "", "nemo_24_07"},
+    {"NeMo long-context", "", "nemo_24_07"},
+    {"NeMo Framework docs", "", "nemo_25"},
+    {"dgxc-benchmarking", "", "nemo_25"},
+    {"SC21", "", "megatron_lm_sc21"},
+    {"SimuMax", "", "megatron_core_0_8"},
+    {"Ultra-Scale", "", "nanotron"},
+    {"Zero Bubble", "", "megatron_core_0_8"},
+    {"flash-attention training", "", "flash_attention_training"},
+    {"llm-foundry", "", "llm_foundry_fsdp"},
+    {"torchtitan", "", "torchtitan_fsdp2"},
+    {"vTrain", "", "megatron_deepspeed_fp16"},
+    {"Megatron-LM", "", "megatron_core_0_8"},  // its tests, its README of 2024
+};
+
+void WritePreset(const StepRow& row, Draft* draft) {
+  for (const Framework& framework : kFrameworks) {
+    if (!Says(row.source, framework.source) || !Says(row.precision, framework.precision)) continue;
+    draft->scenario->set_preset(framework.preset);
+    return;
+  }
+  draft->Assume("no preset is known for this source: the defaults of a scenario");
+}
+
+// A format that is not simulated, and what a refusal calls it.
+struct Unknown {
+  const char* says;
+  const char* reason;
+};
+constexpr Unknown kUnknownFormats[] = {{"NVFP4", "precision: NVFP4 is not simulated yet"},
+                                       {"MXFP8", "precision: MXFP8 is not simulated yet"},
+                                       {"FP8-MX", "precision: MXFP8 is not simulated yet"},
+                                       {"FP8", "precision: FP8 is not simulated yet"},
+                                       {"float8", "precision: FP8 is not simulated yet"}};
+
+void WritePrecision(const StepRow& row, Draft* draft) {
+  config::Training& out = *draft->scenario->mutable_training();
+  for (const Unknown& unknown : kUnknownFormats) {
+    if (Says(row.precision, unknown.says)) return draft->Refuse(unknown.reason);
+  }
+  if (Says(row.precision, "bf16")) {
+    out.set_format(config::Format::BF16);
+  } else if (Says(row.precision, "fp16")) {
+    out.set_format(config::Format::FP16);
+  } else {
+    return draft->Refuse("precision: not understood");
+  }
+  if (Says(row.precision, "fp32 grad")) out.set_gradient_type(config::Format::FP32);
+  // Composer's mixed precision PURE reduces in the format of the weights.
+  if (Says(row.precision, "PURE")) out.set_gradient_type(out.format());
+}
+
+void WriteAttention(const StepRow& row, Draft* draft) {
+  config::Training& out = *draft->scenario->mutable_training();
+  const std::string& text = row.attention;
+  const bool engine = text.find("TE") != text.npos;  // Transformer Engine; "te" is in "attention"
+  if (Says(text, "unfused") || Says(text, "softmax") || text == "torch" || text == "fused") {
+    out.set_attention(config::Attention::UNFUSED);  // "fused" is Megatron-LM's softmax
+  } else if (engine || Says(text, "cuDNN") || Says(text, "CP ring")) {
+    out.set_attention(config::Attention::CUDNN);
+  } else if (Says(text, "flash")) {
+    out.set_attention(config::Attention::FLASH2);
+    if (Says(text, "v1") || Says(text, "triton")) {
+      draft->LeaveOut("FlashAttention before 2, whose kernels are slower: FLASH2");
+    }
+  } else {
+    draft->Refuse("attention: not understood");
+  }
+  if (Says(text, "RMS kernel")) out.set_fused_kernels(true);
+}
+
+void WriteRecompute(const StepRow& row, Draft* draft) {
+  config::Training& out = *draft->scenario->mutable_training();
+  const std::string& text = row.recompute;
+  const auto starts = [&](const char* start) {
+    return Says(text.substr(0, std::string(start).size()), start);
+  };
+  if (starts("none")) {
+    out.set_recompute(config::Recompute::NONE);
+    if (Says(text, "stated")) draft->Assume("no recomputation, which is not stated");
+  } else if (starts("unstated") || starts("unspecified") || starts("per recipe")) {
+    out.set_recompute(config::Recompute::NONE);
+    draft->Assume("no recomputation, which is not stated");
+  } else if (starts("full")) {
+    out.set_recompute(config::Recompute::FULL);
+    const std::int64_t layers = NumberAfter(text, "full for ", 0);
+    if (layers == 0) return;
+    out.set_recompute_method(config::RecomputeMethod::BLOCK);
+    out.set_recompute_layers(layers);
+  } else if (Says(text, "offload")) {
+    draft->Refuse("recompute: offload of activations is not simulated yet");
+  } else if (Says(text, "selective (op)")) {
+    draft->Refuse(
+        "recompute: half of a layer's matrix products again (torchtitan's op) is not simulated yet");
+  } else if (Says(text, "attention core")) {
+    out.set_recompute(config::Recompute::SELECTIVE);
+  } else if (starts("selective modules: ")) {
+    out.set_recompute(config::Recompute::SELECTIVE);
+    if (Says(text, "layernorm")) out.add_recompute_modules(config::RecomputeModule::LAYERNORM);
+    if (Says(text, "moe_act")) out.add_recompute_modules(config::RecomputeModule::NONLINEARITY);
+    if (Says(text, "core_attn")) out.add_recompute_modules(config::RecomputeModule::CORE_ATTENTION);
+  } else {
+    draft->Refuse("recompute: not understood");
+  }
+}
+
+// Data ranks that share one copy of the state: "sharded within 8-GPU node", "group of 4".
+std::int64_t RanksOfACopy(const StepRow& row) {
+  const std::int64_t node = NumberAfter(row.sharding, "within ", 0);
+  return node > 0 ? node / row.tp : NumberAfter(row.sharding, "group of ", 0);
+}
+
+void WriteSharding(const StepRow& row, Draft* draft) {
+  config::Training& out = *draft->scenario->mutable_training();
+  const std::string& text = row.sharding;
+  if (Says(text, "FSDP") || Says(text, "ZeRO-3")) {
+    out.set_optimizer_sharding(config::OptimizerSharding::ZERO_3);
+  } else if (Says(text, "ZeRO-1") || Says(text, "distributed optimizer")) {
+    out.set_optimizer_sharding(config::OptimizerSharding::ZERO_1);
+    const std::int64_t ranks = RanksOfACopy(row);
+    if (ranks > 0 && ranks < row.dp) out.mutable_sharding()->set_ranks(ranks);
+  } else if (text.starts_with("none") || text == "DDP" || Says(text, "ZeRO-0")) {
+    out.set_optimizer_sharding(config::OptimizerSharding::NONE);
+  } else if (Says(text, "unstated")) {
+    out.set_optimizer_sharding(config::OptimizerSharding::NONE);
+    draft->Assume("optimizer state is whole on each rank, which is not stated");
+  } else {
+    draft->Refuse("sharding: not understood");
+  }
+}
+
+void WriteOverlap(const StepRow& row, Draft* draft) {
+  config::Training& out = *draft->scenario->mutable_training();
+  const std::string& text = row.overlap;
+  const bool gathers = out.optimizer_sharding() == config::OptimizerSharding::ZERO_1;
+  if (Says(text, "all overlap OFF")) {
+    out.set_overlap_gradient_reduce(false);
+    if (gathers) out.set_overlap_parameter_gather(false);
+  }
+  if (Says(text, "no overlap) for pp>1") && row.pp > 1) out.set_overlap_gradient_reduce(false);
+  if (Says(text, "CE fusion on")) out.set_fused_loss(true);
+  if (text == "eager") {
+    out.set_fused_kernels(false);
+    out.set_fused_loss(false);
+  }
+  const bool off = Says(text, "all overlap OFF");
+  for (const char* name : {"tp-comm-overlap", "TP userbuffer", "AsyncTP", "async TP", "DP/TP/PP overlap"}) {
+    if (row.tp == 1 || off || !Says(text, name)) continue;
+    draft->LeaveOut("tensor-parallel communication beside its own product");
+    break;
+  }
+  if (Says(text, "LAUNCH_BLOCKING")) draft->LeaveOut("the host waits for every kernel");
+}
+
+}  // namespace
+
+void WriteTraining(const StepRow& row, Draft* draft) {
+  if (Says(row.notes, "LoRA")) draft->Refuse("training: fine-tuning by LoRA is not simulated");
+  if (Says(row.notes, "vboost")) draft->LeaveOut("raised clocks (vboost)");
+  WritePreset(row, draft);
+  WritePrecision(row, draft);
+  WriteAttention(row, draft);
+  WriteRecompute(row, draft);
+  WriteSharding(row, draft);
+  WriteOverlap(row, draft);
+}
+
+}  // namespace scenarios
