@@ -10,6 +10,9 @@
 //             input once more for the weight gradient (Korthikanti et al. 2022)
 //   pipeline  once forward and once backward over each boundary
 //   experts   k copies of each token, out and home, forward and backward
+//   context   each rank's keys and values to all others of its ring, 2 x 2 B S/c d_kv bytes, and
+//             in the backward again, with as much of gradients; with heads exchanged for tokens
+//             queries, keys, values and outputs, and their gradients
 //   ZeRO-3    weights gathered in the forward and in the backward of every micro-batch
 
 #ifndef TESTS_SCENARIOS_GROUP_BYTES_H_
@@ -40,6 +43,7 @@ class GroupVolumes {
       stage_ = layout_.Coordinate(rank, Dimension::kPipeline);
       const auto group = layout_.Group(rank, Dimension::kTensor);
       if (group.front() == rank) Add(sim::TaskClass::kTensor, group, TensorBytes());
+      AddContext(rank);
       AddData(rank);
       AddPipeline(rank);
       if (at_.spreads()) AddExperts(rank);
@@ -51,7 +55,6 @@ class GroupVolumes {
 
  private:
   static constexpr std::int64_t kSteps = 3, kWeight = 2, kGradient = 4;  // BF16, FP32
-  static constexpr std::int64_t kActivations = 2 * tiny::kTokens * tiny::kHidden;
 
   void Add(sim::TaskClass purpose, std::vector<sim::Rank> group, std::int64_t moved) {
     if (group.size() < 2 || moved == 0) return;
@@ -59,16 +62,36 @@ class GroupVolumes {
     bytes_[{purpose, group}] += moved;
   }
 
-  std::int64_t pieces() const { return at_.stages * at_.chunks; }
+  bool both_ends() const { return at_.pipeline.order == PieceOrder::kBothEnds; }
+  std::int64_t tokens() const { return tiny::kTokens / at_.context.ranks; }
+  std::int64_t activations() const { return 2 * tokens() * tiny::kHidden; }
+  // Of a step and one piece on one stage.
+  std::int64_t micro_batches() const { return at_.pipeline.micro_batches / (both_ends() ? 2 : 1); }
+  std::int64_t pieces() const { return at_.pipeline.stages * (both_ends() ? 1 : at_.pipeline.chunks); }
   std::int64_t layers_of_piece() const { return tiny::kLayers / pieces(); }
-  bool first() const { return stage_ == 0; }
-  bool last() const { return stage_ == at_.stages - 1; }
+  std::vector<std::int64_t> PiecesOfStage() const {
+    const std::int64_t p = at_.pipeline.stages;
+    if (both_ends()) return {stage_, p - 1 - stage_};
+    std::vector<std::int64_t> of_stage = {stage_};
+    for (std::int64_t chunk = 1; chunk < at_.pipeline.chunks; ++chunk) {
+      of_stage.push_back(at_.pipeline.order == PieceOrder::kVee ? 2 * p - 1 - stage_ : chunk * p + stage_);
+    }
+    return of_stage;
+  }
+  bool Holds(std::int64_t piece) const {
+    for (const std::int64_t own : PiecesOfStage()) {
+      if (own == piece) return true;
+    }
+    return false;
+  }
+  bool first() const { return Holds(0); }
+  bool last() const { return Holds(pieces() - 1); }
   bool IsDense(std::int64_t layer) const { return !at_.has_experts() || layer == 0; }
 
   // Calls f(layer, runs again in the backward) for each layer of the stage.
   template <class F>
   void ForEachLayer(F&& f) const {
-    for (std::int64_t piece = stage_; piece < pieces(); piece += at_.stages) {
+    for (const std::int64_t piece : PiecesOfStage()) {
       for (std::int64_t i = 0; i < layers_of_piece(); ++i) {
         f(piece * layers_of_piece() + i, at_.recompute == "FULL" || (at_.recompute == "BLOCK" && i == 0));
       }
@@ -86,8 +109,8 @@ class GroupVolumes {
     return attention + norms + router + shared + (at_.spreads() ? 0 : routed);
   }
   std::int64_t OfTable() const { return tiny::kVocabulary * tiny::kHidden / at_.tensor; }
-  // The last stage has a copy of a tied table, unless it is also the first.
-  std::int64_t OfHead() const { return tiny::kHidden + (at_.tied && at_.stages == 1 ? 0 : OfTable()); }
+  // The stage of the head has a copy of a tied table, unless it has the embedding too.
+  std::int64_t OfHead() const { return tiny::kHidden + (at_.tied && first() ? 0 : OfTable()); }
   std::int64_t OfStage() const {
     std::int64_t parameters = (first() ? OfTable() : 0) + (last() ? OfHead() : 0);
     ForEachLayer([&](std::int64_t layer, bool) { parameters += OfLayer(layer); });
@@ -103,7 +126,7 @@ class GroupVolumes {
   }
 
   std::int64_t TensorBytes() const {
-    const std::int64_t once = (at_.tensor - 1) * kActivations;  // one gather, or one scatter
+    const std::int64_t once = (at_.tensor - 1) * activations();  // one gather, or one scatter
     std::int64_t a_micro_batch = 0, of_cut_tokens = last() ? tiny::kHidden : 0;
     ForEachLayer([&](std::int64_t layer, bool again) {
       // Attention and feed-forward; what comes home from experts is gathered where the
@@ -116,10 +139,10 @@ class GroupVolumes {
     });
     if (first()) a_micro_batch += 2 * once;
     // The loss reduces three FP32 numbers a token over the parts of the vocabulary.
-    if (last()) a_micro_batch += (at_.sequence ? 3 : 2) * once + 3 * 2 * (at_.tensor - 1) * 4 * tiny::kTokens;
+    if (last()) a_micro_batch += (at_.sequence ? 3 : 2) * once + 3 * 2 * (at_.tensor - 1) * 4 * tokens();
     // Norms and routers see a part of the tokens only.
     const std::int64_t a_step = at_.sequence ? 2 * (at_.tensor - 1) * kGradient * of_cut_tokens : 0;
-    return kSteps * (at_.micro_batches() * a_micro_batch + a_step);
+    return kSteps * (micro_batches() * a_micro_batch + a_step);
   }
 
   // Weights gathered before a step's forward; those before the first step are there.
@@ -129,60 +152,123 @@ class GroupVolumes {
   // which the backward begins with, and the table that it reads.
   std::int64_t GatheredByUnit() const { return 2 * OfStage() - OfHead() - (at_.tied ? OfTable() : 0); }
 
+  // Keys and values go round a ring, or are gathered, of every ulysses-th rank; neighbours
+  // exchange heads before and after.
+  void AddContext(sim::Rank rank) {
+    if (at_.context.ranks == 1) return;
+    std::int64_t forwards = 0, backwards = 0;
+    ForEachLayer([&](std::int64_t, bool again) {
+      forwards += again || at_.recompute == "SELECTIVE" ? 2 : 1;  // selective: of the attention core
+      backwards += 1;
+    });
+    const std::int64_t u = at_.context.ulysses, ring = at_.context.ranks / u,
+                       times = kSteps * micro_batches();
+    const std::int64_t token = kWeight * tiny::kHeadDim / at_.tensor;
+    const std::int64_t keys = 2 * tokens() * token * tiny::kKvHeads;        // and values, of one rank
+    const std::int64_t heads = 2 * tokens() * token * tiny::kHeads + keys;  // and queries and outputs
+    const std::vector<sim::Rank> group = layout_.Group(rank, Dimension::kContext);
+    const auto at = static_cast<std::int64_t>(std::find(group.begin(), group.end(), rank) - group.begin());
+    std::vector<sim::Rank> around, neighbours;
+    for (std::int64_t i = 0; i < at_.context.ranks; ++i) {
+      if (i % u == at % u) around.push_back(group[static_cast<std::size_t>(i)]);
+      if (i / u == at / u) neighbours.push_back(group[static_cast<std::size_t>(i)]);
+    }
+    if (around.front() == rank) {
+      Add(sim::TaskClass::kContext, around, times * (forwards + 2 * backwards) * ring * (ring - 1) * keys);
+    }
+    if (neighbours.front() == rank) {
+      Add(sim::TaskClass::kContext, neighbours, times * (forwards + backwards) * (u - 1) * heads);
+    }
+  }
+
+  // Those that hold the same parameters, in order; from both ends, on two stages.
+  std::vector<sim::Rank> Holders(sim::Rank rank) const {
+    std::vector<sim::Rank> holders;
+    for (const sim::Rank other : layout_.AllRanks()) {
+      const std::int64_t stage = layout_.Coordinate(other, Dimension::kPipeline);
+      const bool same = stage == stage_ || (both_ends() && stage == at_.pipeline.stages - 1 - stage_);
+      const auto tensor = [&](sim::Rank r) { return layout_.Coordinate(r, Dimension::kTensor); };
+      if (same && tensor(other) == tensor(rank)) holders.push_back(other);
+    }
+    return holders;
+  }
+
+  // Likewise those that hold the same experts.
+  std::vector<sim::Rank> ExpertHolders(sim::Rank rank) const {
+    std::vector<sim::Rank> holders = layout_.Group(rank, ExpertDimension::kExpertData);
+    if (!both_ends()) return holders;
+    const std::size_t own = holders.size();
+    for (std::size_t i = 0; i < own; ++i) {
+      const std::vector<sim::Rank> column = layout_.Group(holders[i], Dimension::kPipeline);
+      holders.push_back(column[static_cast<std::size_t>(at_.pipeline.stages - 1 - stage_)]);
+    }
+    std::sort(holders.begin(), holders.end());
+    return holders;
+  }
+
   void AddData(sim::Rank rank) {
-    const std::vector<sim::Rank> data = layout_.Group(rank, Dimension::kData);
-    const std::int64_t n = GridLayout::kData / at_.copies,
-                       reductions = at_.cuts_gradients() ? at_.micro_batches() : 1;
-    if (data.front() == rank) {
-      for (std::int64_t copy = 0; copy < at_.copies; ++copy) {
-        const auto begin = data.begin() + copy * n;
+    const std::vector<sim::Rank> holders = Holders(rank);
+    const std::int64_t copies = at_.data.copies, n = at_.holders() / copies;
+    const std::int64_t reductions = at_.cuts_gradients() ? micro_batches() : 1;
+    if (holders.front() == rank) {
+      for (std::int64_t copy = 0; copy < copies; ++copy) {
+        const auto begin = holders.begin() + copy * n;
         AddShard({begin, begin + n}, OfStage(), reductions);
       }
       // Rank i of each copy reduces its share.
-      for (std::int64_t i = 0; i < n && at_.copies > 1; ++i) {
+      for (std::int64_t i = 0; i < n && copies > 1; ++i) {
         std::vector<sim::Rank> replicas;
-        for (std::int64_t copy = 0; copy < at_.copies; ++copy) {
-          replicas.push_back(data[static_cast<std::size_t>(copy * n + i)]);
+        for (std::int64_t copy = 0; copy < copies; ++copy) {
+          replicas.push_back(holders[static_cast<std::size_t>(copy * n + i)]);
         }
         Add(sim::TaskClass::kData, replicas,
-            kSteps * reductions * 2 * (at_.copies - 1) * kGradient * OfStage() / n);
+            kSteps * reductions * 2 * (copies - 1) * kGradient * OfStage() / n);
       }
     }
     if (!at_.spreads()) return;
-    const std::vector<sim::Rank> experts = layout_.Group(rank, ExpertDimension::kExpertData);
+    const std::vector<sim::Rank> experts = ExpertHolders(rank);
     if (experts.front() == rank) AddShard(experts, OfSpreadExperts(), 1);
   }
 
   // One copy's gradients reduced or scattered, and its weights gathered.
   void AddShard(const std::vector<sim::Rank>& group, std::int64_t parameters, std::int64_t reductions) {
     const auto others = static_cast<std::int64_t>(group.size()) - 1;
-    const std::int64_t ways = at_.sharding == std::string("NONE") ? 2 : 1;
+    const std::int64_t ways = at_.data.sharding == std::string("NONE") ? 2 : 1;
     std::int64_t moved = kSteps * reductions * ways * others * kGradient * parameters;
     moved += GathersOnce() * others * kWeight * parameters;
-    if (at_.cuts_weights()) moved += kSteps * at_.micro_batches() * others * kWeight * GatheredByUnit();
+    if (at_.cuts_weights()) moved += kSteps * micro_batches() * others * kWeight * GatheredByUnit();
     Add(sim::TaskClass::kData, group, moved);
   }
 
+  std::int64_t StageOf(std::int64_t piece) const {
+    const std::int64_t p = at_.pipeline.stages;
+    return at_.pipeline.order == PieceOrder::kVee && piece >= p ? 2 * p - 1 - piece : piece % p;
+  }
+
+  // Each way over each boundary that lies between stages. From both ends the boundaries of one
+  // direction are those of the other.
   void AddPipeline(sim::Rank rank) {
     const std::vector<sim::Rank> column = layout_.Group(rank, Dimension::kPipeline);
-    if (column.front() != rank || at_.stages == 1) return;
-    const std::int64_t boundary = kActivations / (at_.sequence ? at_.tensor : 1);
+    if (column.front() != rank || at_.pipeline.stages == 1) return;
+    const std::int64_t boundary = activations() / (at_.sequence ? at_.tensor : 1);
+    const auto at = [&](std::int64_t stage) { return column[static_cast<std::size_t>(stage)]; };
     for (std::int64_t piece = 0; piece + 1 < pieces(); ++piece) {
-      Add(sim::TaskClass::kPipeline,
-          {column[static_cast<std::size_t>(piece % at_.stages)],
-           column[static_cast<std::size_t>((piece + 1) % at_.stages)]},
-          kSteps * at_.micro_batches() * 2 * boundary);
+      if (StageOf(piece) == StageOf(piece + 1)) continue;
+      Add(sim::TaskClass::kPipeline, {at(StageOf(piece)), at(StageOf(piece + 1))},
+          kSteps * at_.pipeline.micro_batches * 2 * boundary);
     }
-    if (at_.tied)
+    // A tied table is on two stages unless a stage has both ends of the model.
+    if (at_.tied && at_.pipeline.order == PieceOrder::kLoop) {
       Add(sim::TaskClass::kEmbedding, {column.front(), column.back()}, kSteps * 2 * kGradient * OfTable());
+    }
   }
 
   void AddExperts(sim::Rank rank) {
-    const std::int64_t own = tiny::kTokens / at_.tensor;  // tokens that a rank takes to experts
+    const std::int64_t own = tokens() / at_.tensor;  // tokens that a rank takes to experts
     const std::int64_t row = kWeight * tiny::kHidden;
     std::int64_t ways = 0;  // out or home, a micro-batch
     ForEachLayer([&](std::int64_t layer, bool again) { ways += IsDense(layer) ? 0 : again ? 6 : 4; });
-    ways *= kSteps * at_.micro_batches();
+    ways *= kSteps * micro_batches();
     const auto add = [&](ExpertDimension d, std::int64_t moved) {
       const std::vector<sim::Rank> group = layout_.Group(rank, d);
       if (group.front() == rank) Add(sim::TaskClass::kExpert, group, ways * moved);

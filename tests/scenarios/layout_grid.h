@@ -15,19 +15,38 @@ namespace scenarios {
 
 // The model; its first layer is dense also where the others have experts.
 namespace tiny {
-inline constexpr std::int64_t kLayers = 8, kHidden = 64, kHeads = 8, kKvHeads = 4, kHeadDim = 8, kFfn = 128;
-inline constexpr std::int64_t kVocabulary = 1024, kTokens = 64;  // of a micro-batch
+inline constexpr std::int64_t kLayers = 8, kHidden = 64, kHeads = 16, kKvHeads = 8, kHeadDim = 4, kFfn = 128;
+inline constexpr std::int64_t kVocabulary = 1024,
+                              kTokens = 64;  // of a micro-batch, over all ranks that share it
 inline constexpr std::int64_t kExperts = 8, kPerToken = 2, kExpertFfn = 64, kSharedFfn = 32;
 }  // namespace tiny
 
-// One row of the grid. Data ranks are always four: one copy, or two of two.
+// Where pieces of the model sit: round and round the stages, down them and up again (a V), or from
+// both ends, where stages s and p-1-s hold pieces s and p-1-s and half of the micro-batches pass each.
+enum class PieceOrder : std::uint8_t { kLoop, kVee, kBothEnds };
+
+struct PipelineKind {
+  const char* schedule = nullptr;  // null: no pipeline
+  std::int64_t stages = 1, chunks = 1, micro_batches = 2;
+  PieceOrder order = PieceOrder::kLoop;
+};
+struct DataKind {
+  const char* sharding = "NONE";
+  std::int64_t copies = 1;  // HSDP
+};
+struct ContextKindOf {
+  std::int64_t ranks = 1;
+  const char* kind = nullptr;
+  std::int64_t ulysses = 1;
+};
+
+// One row of the grid.
 struct GridLayout {
   std::int64_t tensor = 1;
   bool sequence = false;
-  const char* schedule = nullptr;  // null: no pipeline
-  std::int64_t stages = 1, chunks = 1;
-  const char* sharding = "NONE";
-  std::int64_t copies = 1;  // HSDP
+  PipelineKind pipeline;
+  DataKind data;
+  ContextKindOf context;
   std::int64_t expert = 0;  // 0: a dense model
   std::int64_t expert_tensor = 1;
   const char* dispatcher = nullptr;  // null: the default
@@ -35,15 +54,18 @@ struct GridLayout {
   bool overlap = true;               // of gradients with the backward, of weights with the next forward
   bool tied = false;
 
-  static constexpr std::int64_t kData = 4;
   bool has_experts() const { return expert > 0; }
   bool spreads() const { return has_experts() && (expert > 1 || expert_tensor != tensor); }
-  bool cuts_gradients() const { return sharding == std::string("ZERO_2") || cuts_weights(); }
-  bool cuts_weights() const { return sharding == std::string("ZERO_3"); }
-  bool gathers_once() const { return sharding != std::string("NONE") && !cuts_weights(); }
-  std::int64_t ranks() const { return tensor * stages * kData; }
-  std::int64_t expert_data() const { return tensor * kData / (expert * expert_tensor); }
-  std::int64_t micro_batches() const { return stages > 2 ? stages : 2; }
+  bool cuts_gradients() const { return data.sharding == std::string("ZERO_2") || cuts_weights(); }
+  bool cuts_weights() const { return data.sharding == std::string("ZERO_3"); }
+  bool gathers_once() const { return data.sharding != std::string("NONE") && !cuts_weights(); }
+  std::int64_t data_ranks() const { return context.ranks > 1 ? 2 : 4; }
+  std::int64_t stage_ranks() const { return tensor * context.ranks * data_ranks(); }
+  std::int64_t ranks() const { return stage_ranks() * pipeline.stages; }
+  // That hold the same parameters.
+  std::int64_t holders() const {
+    return context.ranks * data_ranks() * (pipeline.order == PieceOrder::kBothEnds ? 2 : 1);
+  }
 };
 
 enum GridDimension : std::uint8_t {
@@ -51,6 +73,7 @@ enum GridDimension : std::uint8_t {
   kSequence,
   kPipelineKind,
   kDataKind,
+  kContextKind,
   kExpertRanks,
   kExpertTensorRanks,
   kDispatcher,
@@ -60,20 +83,23 @@ enum GridDimension : std::uint8_t {
   kGridDimensions
 };
 
-struct PipelineKind {
-  const char* schedule;
-  std::int64_t stages, chunks;
-};
-inline constexpr PipelineKind kPipelineKinds[] = {
-    {nullptr, 1, 1},       {"GPIPE", 2, 1},       {"ONE_F_ONE_B", 2, 1}, {"ONE_F_ONE_B", 4, 1},
-    {"INTERLEAVED", 2, 2}, {"INTERLEAVED", 4, 2}, {"ZB1P", 4, 1},
-};
-struct DataKind {
-  const char* sharding;
-  std::int64_t copies;
-};
+inline constexpr PipelineKind kPipelineKinds[] = {{},
+                                                  {"GPIPE", 2},
+                                                  {"ONE_F_ONE_B", 2},
+                                                  {"ONE_F_ONE_B", 4, 1, 4},
+                                                  {"INTERLEAVED", 2, 2},
+                                                  {"INTERLEAVED", 4, 2, 4},
+                                                  {"ZB1P", 4, 1, 4},
+                                                  {"ZB2P", 2},
+                                                  {"ZBV", 2, 2, 2, PieceOrder::kVee},
+                                                  {"VHALF", 2, 2, 2, PieceOrder::kVee},
+                                                  {"VMIN", 2, 2, 2, PieceOrder::kVee},
+                                                  {"DUALPIPE", 2, 2, 4, PieceOrder::kBothEnds},
+                                                  {"DUALPIPEV", 2, 2, 4, PieceOrder::kVee}};
 inline constexpr DataKind kDataKinds[] = {{"NONE", 1},   {"ZERO_1", 1}, {"ZERO_1", 2},
                                           {"ZERO_2", 1}, {"ZERO_3", 1}, {"ZERO_3", 2}};
+inline constexpr ContextKindOf kContextKinds[] = {
+    {}, {2, "RING"}, {2, "ALL_GATHER"}, {2, "ULYSSES", 2}, {4, "RING", 2}};
 inline constexpr std::int64_t kTensorSizes[] = {1, 2, 4};
 inline constexpr std::int64_t kExpertSizes[] = {0, 1, 2, 4};
 inline constexpr std::int64_t kExpertTensorSizes[] = {1, 2, 4};
@@ -87,23 +113,17 @@ inline GridLayout GridLayoutOf(const PairwiseRow& row) {
     if (row[d] != kOpen) *field = values[row[d]];
   };
   constexpr bool kNoYes[] = {false, true};
-  PipelineKind pipeline = kPipelineKinds[0];
-  DataKind data = kDataKinds[0];
   chosen(kTensorRanks, kTensorSizes, &layout.tensor);
   chosen(kSequence, kNoYes, &layout.sequence);
-  chosen(kPipelineKind, kPipelineKinds, &pipeline);
-  chosen(kDataKind, kDataKinds, &data);
+  chosen(kPipelineKind, kPipelineKinds, &layout.pipeline);
+  chosen(kDataKind, kDataKinds, &layout.data);
+  chosen(kContextKind, kContextKinds, &layout.context);
   chosen(kExpertRanks, kExpertSizes, &layout.expert);
   chosen(kExpertTensorRanks, kExpertTensorSizes, &layout.expert_tensor);
   chosen(kDispatcher, kDispatchers, &layout.dispatcher);
   chosen(kRecompute, kRecomputes, &layout.recompute);
   chosen(kOverlap, kNoYes, &layout.overlap);
   chosen(kTied, kNoYes, &layout.tied);
-  layout.schedule = pipeline.schedule;
-  layout.stages = pipeline.stages;
-  layout.chunks = pipeline.chunks;
-  layout.sharding = data.sharding;
-  layout.copies = data.copies;
   return layout;
 }
 
@@ -117,21 +137,25 @@ inline bool GridAllows(const PairwiseRow& row) {
     return true;
   };
   if (known({kTensorRanks, kSequence}) && at.sequence && at.tensor == 1) return false;
-  if (known({kPipelineKind, kDataKind}) && at.cuts_gradients() && at.stages > 1) return false;
+  const bool both_ends = at.pipeline.order == PieceOrder::kBothEnds;
+  if (known({kPipelineKind, kDataKind}) && at.cuts_gradients() && at.pipeline.stages > 1) return false;
+  if (known({kPipelineKind, kDataKind}) && at.data.copies > 1 && both_ends) return false;
   if (known({kExpertRanks, kExpertTensorRanks}) && !at.has_experts() && at.expert_tensor > 1) return false;
   if (known({kExpertRanks, kDispatcher}) && !at.has_experts() && at.dispatcher != nullptr) return false;
   if (known({kExpertTensorRanks, kDispatcher}) && at.dispatcher == kDispatchers[2] && at.expert_tensor > 1) {
     return false;
   }
   if (!known({kTensorRanks, kExpertRanks, kExpertTensorRanks}) || !at.has_experts()) return true;
-  if (at.tensor * GridLayout::kData % (at.expert * at.expert_tensor) != 0) return false;
+  if (known({kContextKind}) && at.stage_ranks() % (at.expert * at.expert_tensor) != 0) return false;
   if (known({kDispatcher}) && at.dispatcher != nullptr && !at.spreads()) return false;
   if (!known({kDataKind}) || !at.spreads()) return true;
-  return !at.cuts_gradients() && at.copies == 1;
+  return !at.cuts_gradients() && at.data.copies == 1;
 }
 
 inline PairwiseSpace GridSpace() {
-  return {{3, 2, std::size(kPipelineKinds), std::size(kDataKinds), 4, 3, 3, 4, 2, 2}, GridAllows};
+  return {
+      {3, 2, std::size(kPipelineKinds), std::size(kDataKinds), std::size(kContextKinds), 4, 3, 3, 4, 2, 2},
+      GridAllows};
 }
 
 // As `--set` on the scenario of loading.h.
@@ -150,18 +174,23 @@ inline Sets SetsOf(const GridLayout& at) {
                {"devices", text(at.ranks())},
                {"layout.tensor", text(at.tensor)},
                {"layout.sequence", yes(at.sequence)},
-               {"layout.pipeline", text(at.stages)},
-               {"layout.virtual", text(at.chunks)},
-               {"batch.global", text(GridLayout::kData * at.micro_batches())},
+               {"layout.pipeline", text(at.pipeline.stages)},
+               {"layout.virtual", text(at.pipeline.chunks)},
+               {"batch.global", text(at.data_ranks() * at.pipeline.micro_batches)},
                {"batch.sequence_length", text(tiny::kTokens)},
-               {"training.optimizer_sharding", at.sharding},
+               {"training.optimizer_sharding", at.data.sharding},
                {"training.recompute", at.recompute == "BLOCK" ? "FULL" : at.recompute},
                {"training.overlap_gradient_reduce", yes(at.overlap)},
                {"topology", "single_switch_ndr"},
                {"steps", "3"}};
   const auto set = [&](const char* path, const std::string& value) { sets.emplace_back(path, value); };
-  if (at.schedule != nullptr) set("pipeline.schedule", at.schedule);
-  if (at.copies > 1) set("training.sharding.ranks", text(GridLayout::kData / at.copies));
+  if (at.pipeline.schedule != nullptr) set("pipeline.schedule", at.pipeline.schedule);
+  if (at.data.copies > 1) set("training.sharding.ranks", text(at.holders() / at.data.copies));
+  if (at.context.ranks > 1) {
+    set("layout.context", text(at.context.ranks));
+    set("layout.context_kind", at.context.kind);
+    set("layout.ulysses", text(at.context.ulysses));
+  }
   if (at.gathers_once()) set("training.overlap_parameter_gather", yes(at.overlap));
   if (at.recompute == "BLOCK") {
     set("training.recompute_method", "BLOCK");

@@ -44,6 +44,12 @@ std::set<Pair> Contradictions() {
       pairs.insert({kPipelineKind, pipeline, kDataKind, data});
     }
   }
+  for (int pipeline = 0; pipeline < static_cast<int>(std::size(kPipelineKinds)); ++pipeline) {
+    // Two stages with the same pieces share out all they hold.
+    if (kPipelineKinds[pipeline].order == PieceOrder::kBothEnds) {
+      pairs.insert({kPipelineKind, pipeline, kDataKind, 2});
+    }
+  }
   for (int data = 2; data < 6; ++data) {  // with spread experts neither these nor copies
     pairs.insert({kDataKind, data, kExpertRanks, 2});
     pairs.insert({kDataKind, data, kExpertRanks, 3});
@@ -76,7 +82,7 @@ std::vector<sim::Rank> RanksOf(const sim::Program& program, sim::CommunicationId
 // What all members of a group of n send for a collective of this size, as its kind counts size.
 std::int64_t Moved(std::string_view kind, std::int64_t n, std::int64_t size) {
   if (kind == "all-reduce") return 2 * (n - 1) * size;
-  if (kind == "all-to-all by node") return n * size;
+  if (kind == "all-to-all by node" || kind == "ring shift") return n * size;
   return (n - 1) * size;  // of a send too: one of two
 }
 

@@ -99,6 +99,7 @@ constexpr double Reduce(double n, double bytes, double rate) { return 2 * (n - 1
 // Without the input's table, which is no matrix product: 6,738,415,616 - 32,000 x 4,096, and so on.
 constexpr double k7b = 6'738'415'616, k7bMatrices = k7b - 131'072'000, k7bWidths = 32 * 4096;
 constexpr double k70b = 68'976'648'192, k70bTable = 32'000 * 8192, k70bWidths = 80 * 8192;
+constexpr double k3Matrices = 70'553'706'496 - 128'256.0 * 8192;   // Llama 3 70B
 constexpr double kMixtralMatrices = 12'879'925'248 - 131'072'000;  // those a token visits
 // One micro-batch of 4,096 tokens: S d of the two sizes.
 constexpr double kSmall = 4096.0 * 4096, kLarge = 4096.0 * 8192;
@@ -140,7 +141,7 @@ struct Case {
 };
 
 constexpr TaskClass kData = TaskClass::kData, kTensor = TaskClass::kTensor, kExpert = TaskClass::kExpert,
-                    kPipeline = TaskClass::kPipeline;
+                    kPipeline = TaskClass::kPipeline, kContext = TaskClass::kContext;
 
 std::vector<Case> Cases() {
   const char* small = "llama_7b_256xh800";
@@ -168,6 +169,11 @@ std::vector<Case> Cases() {
     return micro_batches * (80 / stages * 10 + 3) * 1.5 * kLarge / kNvlink;
   };
   const double moved = 32 * 4 * 2 * 7.0 / 8 * 2 * kSmall / kNvlink;  // of a sequence, top-2
+  const Sets long_sequence = Of("8", "1") + Sets{{"model", "llama3_70b"},
+                                                 {"layout.context", "8"},
+                                                 {"batch.micro", "1"},
+                                                 {"batch.sequence_length", "131072"}};
+  const double ring = 80 * 3 * 7 * 4 * 1024.0 * 16384;
   const double sequence = Compute(kMixtralMatrices, 4096, 4096, k7bWidths);
   return {
       {"17.6.3", "data 8, NVLink", kData, small, Of("8", "32") + kPlain + node, 0.15, 5.86, four,
@@ -193,6 +199,11 @@ std::vector<Case> Cases() {
        MixtralOnOneNode("32", "256"), 0.75, 9.1, 32 * sequence, 32 * moved, 0.08, 0.11},
       {"17.6.6", "the same with B 8", kExpert, "mixtral_8x7b_64xh100", MixtralOnOneNode("8", "64"), 0.19, 9.1,
        8 * sequence, 8 * moved, 0.08, 0.11},
+      // Ring attention: 7 of 8 ranks' keys and values forward, they and their gradients backward.
+      {"17.6.7", "Llama 3 70B, context 8, NVLink, 128K", kContext, small, kPlain + node + long_sequence, 0.40,
+       29.2, Compute(k3Matrices, 16384, 131072, k70bWidths), ring / kNvlink, 0, 0.01},
+      {"17.6.7", "the same across nodes", kContext, small, kPlain + kOneGpuNodes + long_sequence, 0.13, 9.7,
+       Compute(k3Matrices, 16384, 131072, k70bWidths), ring / kNic, 0, 0.02},
       {"17.6.8", "first layout, tensor, 8 micro-batches", kTensor, "llama_70b_64xh800_pp2",
        no_recompute + Sets{{"batch.global", "64"}}, 0.59, 2.3, hybrid(stage2, 2, 8), tensor_of(2, 8), 0.15,
        0.25},
