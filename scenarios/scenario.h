@@ -73,7 +73,7 @@ struct Training {
   std::int64_t vocabulary_divisor = 128;  // Megatron's make-vocab-size-divisible-by; times tensor
   bool gradient_norm = true;              // an all-reduce over all ranks before the optimizer
   Matmul matmul;
-  bool fused_kernels = true;              // as models::Execution::fused
+  bool fused_kernels = true;  // as models::Execution::fused
   bool fused_loss = false;
 };
 
