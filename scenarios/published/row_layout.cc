@@ -60,7 +60,7 @@ void WritePipeline(const StepRow& row, Draft* draft) {
   const std::int64_t chunks = Chunks(row, ends_count, draft);
   out.mutable_layout()->set_virtual_(chunks);
   if (Says(row.overlap, "schedule=ZB") || Says(row.overlap, "DualPipe")) {
-    draft->Refuse("schedule: split backwards are not simulated in steps yet");
+    draft->Refuse("schedule: no row with a split backward was there to be read");
   }
   if (row.pp == 1) return;
   if (ends_count) {
@@ -103,7 +103,10 @@ void WriteExperts(const StepRow& row, Draft* draft) {
 void WriteLayout(const StepRow& row, Draft* draft) {
   config::Scenario& out = *draft->scenario;
   config::Layout& layout = *out.mutable_layout();
-  if (row.cp > 1) draft->Refuse("cp: context parallelism is not simulated yet");
+  if (row.cp > 1) {
+    draft->Assume("keys and values go round in a balanced ring, as Transformer Engine's default");
+    layout.set_context_kind(config::ContextKind::RING);
+  }
   layout.set_tensor(row.tp);
   layout.set_context(row.cp);
   layout.set_pipeline(row.pp);

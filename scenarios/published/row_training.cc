@@ -47,22 +47,42 @@ void WritePreset(const StepRow& row, Draft* draft) {
   draft->Assume("no preset is known for this source: the defaults of a scenario");
 }
 
-// A format that is not simulated, and what a refusal calls it.
-struct Unknown {
+// The first that a row's precision says.
+struct Recipe {
   const char* says;
-  const char* reason;
+  config::MatmulRecipe::Kind recipe;
 };
-constexpr Unknown kUnknownFormats[] = {{"NVFP4", "precision: NVFP4 is not simulated yet"},
-                                       {"MXFP8", "precision: MXFP8 is not simulated yet"},
-                                       {"FP8-MX", "precision: MXFP8 is not simulated yet"},
-                                       {"FP8", "precision: FP8 is not simulated yet"},
-                                       {"float8", "precision: FP8 is not simulated yet"}};
+constexpr Recipe kRecipes[] = {{"MXFP8", config::MatmulRecipe::MXFP8},
+                               {"FP8-MX", config::MatmulRecipe::MXFP8},
+                               {"current", config::MatmulRecipe::FP8_TENSOR_CURRENT},
+                               {"FP8-CS", config::MatmulRecipe::FP8_TENSOR_CURRENT},
+                               {"delayed", config::MatmulRecipe::FP8_TENSOR_DELAYED}};
+
+// NeMo had no other recipe than delayed scaling before Megatron-Bridge, whose default on H100 is
+// current scaling. Source: NVIDIA, Megatron-Bridge, docs/training/mixed-precision.md.
+config::MatmulRecipe::Kind UnstatedRecipe(const StepRow& row, Draft* draft) {
+  const bool current = Says(row.source, "Megatron-Bridge");
+  draft->Assume(std::string("the recipe of FP8 is not stated: ") +
+                (current ? "current scaling" : "delayed scaling"));
+  return current ? config::MatmulRecipe::FP8_TENSOR_CURRENT : config::MatmulRecipe::FP8_TENSOR_DELAYED;
+}
+
+void WriteEightBits(const StepRow& row, Draft* draft) {
+  config::Training& out = *draft->scenario->mutable_training();
+  out.set_format(config::Format::BF16);
+  if (Says(row.sharding, "FSDP") || Says(row.sharding, "ZeRO-3")) {
+    return draft->Refuse("precision: FP8 with sharded weights is not simulated yet");
+  }
+  for (const Recipe& recipe : kRecipes) {
+    if (Says(row.precision, recipe.says)) return out.mutable_matmul()->set_recipe(recipe.recipe);
+  }
+  out.mutable_matmul()->set_recipe(UnstatedRecipe(row, draft));
+}
 
 void WritePrecision(const StepRow& row, Draft* draft) {
   config::Training& out = *draft->scenario->mutable_training();
-  for (const Unknown& unknown : kUnknownFormats) {
-    if (Says(row.precision, unknown.says)) return draft->Refuse(unknown.reason);
-  }
+  if (Says(row.precision, "NVFP4")) return draft->Refuse("precision: NVFP4 is not simulated yet");
+  if (Says(row.precision, "FP8") || Says(row.precision, "float8")) return WriteEightBits(row, draft);
   if (Says(row.precision, "bf16")) {
     out.set_format(config::Format::BF16);
   } else if (Says(row.precision, "fp16")) {
