@@ -63,6 +63,7 @@ class Counter {
           Backward(plan_.blocks[block]);
           if (scenario_.pipeline.splits_backward()) WeightHalf(plan_.blocks[block]);
         }
+        if (unit.offloaded > sim::Bytes()) tasks_ += 2;  // out and in
       }
       if (scenario_.layout.pipeline > 1) tasks_ += 4;  // a send and a receive each way
       if (plan_.scales > sim::Bytes()) {

@@ -110,6 +110,9 @@ void BuildFabricOf(const topologies::TopologySpec& topology, const Block& top, S
   const auto storage = StorageOf(*scenario);
   if (!storage) return;
   auto with_storage = build(storage);
+  if (!with_storage.ok() && !scenario->checkpoint) {
+    return top.Of("training").Of("offload").Error("activation_layers", with_storage.error().message);
+  }
   if (!with_storage.ok()) return top.Of("checkpoint").Error("path", with_storage.error().message);
   scenario->fabric = std::move(with_storage).value();
 }
@@ -171,7 +174,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
                           "the micro-batches in flight would hold more than 2e16 numbers; fewer are wanted");
     return std::nullopt;
   }
-  if (!CheckStaging(top, scenario)) return std::nullopt;
+  if (!CheckStaging(top, scenario) || !CheckHostMemory(top, scenario)) return std::nullopt;
   WarnUnwise(top, &scenario);
   return scenario;
 }

@@ -7,6 +7,7 @@
 #include "proto/scenario.pb.h"
 #include "scenarios/checkpoint_plan.h"
 #include "scenarios/loader_parts.h"
+#include "scenarios/offload.h"
 
 namespace scenarios {
 namespace {
@@ -132,6 +133,8 @@ void ReadCheckpoint(const config::Scenario& scenario_in, const Block& top, Scena
 }
 
 std::optional<topologies::StorageSpec> StorageOf(const Scenario& scenario) {
+  const bool offloads = Offloads(scenario);
+  if (!scenario.checkpoint && offloads) return topologies::StorageSpec{.servers = 0};
   if (!scenario.checkpoint) return std::nullopt;
   const Checkpoint& save = *scenario.checkpoint;
   if (save.write == sim::ByteRate() || save.read == sim::ByteRate()) return std::nullopt;

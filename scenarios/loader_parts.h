@@ -94,15 +94,20 @@ void ReadSharding(const orrery::config::Training& in, const Block& training, Sce
 void ReadTraining(const orrery::config::Training& in, const Block& top, bool has_device, Scenario* scenario);
 void ReadMatmul(const orrery::config::Training& in, const Block& training, bool has_device,
                 Scenario* scenario);
+// REQUIRES: training and pipeline were read
+void ReadOffload(const orrery::config::Training& in, const Block& training, Scenario* scenario);
 // REQUIRES: training was read
 void ReadCheckpoint(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
-// Null when nothing is saved, or the rates are not legal.
+// Null when nothing is saved or copied to hosts, or the rates are not legal.
 std::optional<topologies::StorageSpec> StorageOf(const Scenario& scenario);
 // REQUIRES: the checkpoint was read
 void ReadRun(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
 
 // Whether a host has room for the saves of a scenario that is legal otherwise; says so when it has not.
 bool CheckStaging(const Block& top, const Scenario& scenario);
+
+// The same for activations that wait there, saves in staging counted.
+bool CheckHostMemory(const Block& top, const Scenario& scenario);
 
 // Of a legal scenario: choices that cost more than they seem to.
 void WarnUnwise(const Block& top, Scenario* scenario);

@@ -160,6 +160,7 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
   training.fused_loss = in.fused_loss();
   CheckFormats(block, has_device, training, scenario->device);
   ReadMatmul(in, block, has_device, scenario);
+  ReadOffload(in, block, scenario);
 }
 
 void ReadRun(const config::Scenario& in, const Block& top, Scenario* scenario) {

@@ -6,6 +6,7 @@
 #include "models/quantise.h"
 #include "scenarios/checkpoint_report.h"
 #include "scenarios/closed_form.h"
+#include "scenarios/offload.h"
 #include "scenarios/run.h"
 #include "scenarios/stage_memory.h"
 #include "sim/analysis/breakdown.h"
@@ -184,7 +185,8 @@ bool DependsOn(const Scenario& scenario, const hardware::Figure& figure) {
   if (key == "node.disk" || key == "node.launch") return false;
   if (scenario.checkpoint && (key == "node.host_memory" || key == "node.pcie")) return true;
   if (scenario.checkpoint && key == "node.nic" && scenario.checkpoint->through_nics) return true;
-  if (key == "node.host_memory") return false;
+  if (key == "node.host_memory") return Offloads(scenario);
+  if (key == "node.pcie" && Offloads(scenario)) return true;
   if (key.starts_with("collectives") || key == "node.nvlink" || key == "interference") return !alone;
   if (key == "node.nic" || key == "node.pcie") return !one_node;
   return true;
@@ -268,6 +270,12 @@ Report MakeReport(const Scenario& scenario, const StepProgram& steps, const sim:
                              sim::Time::Start() + (times.period.to.since_start() - back)};
   AddTiers(scenario, steps, timeline, period, &report);
   report.closed_form = ClosedFormOf(scenario, steps.stages, report.step_time);
+  if (Offloads(scenario)) {
+    report.offload = {.activation_layers = scenario.training.offload.activation_layers,
+                      .bytes_per_step = OffloadedPerStep(scenario, steps.stages),
+                      .host_per_node = HostBytesOfNode(scenario),
+                      .host_memory = scenario.device.host.memory};
+  }
   if (scenario.checkpoint) AddCheckpoint(scenario, steps.program, timeline, &report);
   return report;
 }

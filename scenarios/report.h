@@ -111,6 +111,14 @@ struct CheckpointReport {
   std::vector<TimePart> breakdown;  // of the step that a save held up longest; empty without one
 };
 
+// What waits in the hosts' memory while a step runs.
+struct OffloadReport {
+  std::int64_t activation_layers = 0;
+  sim::Bytes bytes_per_step;  // each way, of the rank that copies most
+  sim::Bytes host_per_node;   // at a time, of the node that holds most
+  sim::Bytes host_memory;     // that a node has
+};
+
 // One figure of the device that the result leans on.
 struct Provenance {
   std::string key, value, basis, source;
@@ -164,6 +172,7 @@ struct Report {
   std::string price_source;
   std::optional<double> cost_usd_per_step, cost_usd_per_trillion_tokens;
   ClosedForm closed_form;
+  std::optional<OffloadReport> offload;        // null: all stays on the devices
   std::optional<CheckpointReport> checkpoint;  // null: nothing is saved
   std::optional<double> published_step_time_s;
   std::string published_source;

@@ -57,6 +57,11 @@ struct Matmul {
   bool parameter_gather = false;  // weights of linear layers are held and gathered in eight bits
 };
 
+// What leaves the device for the memory of its host; see offload.h.
+struct Offload {
+  std::int64_t activation_layers = 0;  // the first of each piece of the model; 0 = none
+};
+
 struct Training {
   sim::NumberFormat format = sim::NumberFormat::kBf16;           // weights, activations
   sim::NumberFormat gradient_format = sim::NumberFormat::kFp32;  // as reduced over data ranks
@@ -75,6 +80,7 @@ struct Training {
   Matmul matmul;
   bool fused_kernels = true;  // as models::Execution::fused
   bool fused_loss = false;
+  Offload offload;
 };
 
 // What a framework's preset gave where the scenario does not say.

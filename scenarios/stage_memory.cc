@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "models/memory.h"
+#include "scenarios/offload.h"
 #include "scenarios/sharding.h"
 
 namespace scenarios {
 namespace {
 
-// What one micro-batch leaves behind in one chunk.
+// What one micro-batch leaves behind on the device in one chunk.
 sim::Bytes KeptByChunk(const Scenario& scenario, const StagePlan& plan, std::size_t chunk) {
   sim::Bytes kept;
   for (const Unit& unit : plan.chunks[chunk]) {
@@ -17,6 +18,7 @@ sim::Bytes KeptByChunk(const Scenario& scenario, const StagePlan& plan, std::siz
       continue;
     }
     for (const std::uint32_t block : unit.blocks) kept += plan.blocks[block].activations;
+    kept = kept - unit.offloaded;
   }
   return kept;
 }
@@ -172,6 +174,7 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
     return step.kind == sim::PipelineStep::Kind::kBackward;
   });
   memory.parts.push_back({"recomputed", whole ? RecomputedAtOnce(scenario, plan) : sim::Bytes()});
+  if (Offloads(scenario)) memory.parts.push_back({"offload_buffers", OffloadBuffers(plan)});
   if (scenario.layout.context > 1) memory.parts.push_back({"context", ContextAtOnce(plan)});
   if (SharingOf(scenario).weights) memory.parts.push_back({"gathered", GatheredAtOnce(scenario, plan)});
   if (SharesOf(scenario).gradients > 1) {

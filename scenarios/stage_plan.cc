@@ -146,6 +146,13 @@ class Planner {
             .parameters = Held(with).total().total() - Held(without).total().total()};
   }
 
+  // Of one micro-batch.
+  sim::Bytes KeptBy(const Unit& unit) const {
+    sim::Bytes kept;
+    for (const std::uint32_t block : unit.blocks) kept += plan_->blocks[block].activations;
+    return kept;
+  }
+
   models::StageParameters Held(const models::Stage& stage) const {
     return models::ParametersOfRank(scenario_.model, stage,
                                     {.tensor = scenario_.layout.tensor,
@@ -200,6 +207,7 @@ void AddLayers(const Training& training, LayerRange range, Planner* planner, std
     const std::int64_t group = full.first_layers_only ? 1 : full.layers;
     unit.place_in_group = at % group;
     unit.ends_group = unit.place_in_group == group - 1 || layer == range.last - 1;
+    if (at < training.offload.activation_layers) unit.offloaded = planner->KeptBy(unit);
     units->push_back(std::move(unit));
   }
 }

@@ -86,6 +86,7 @@ struct Unit {
   // the last one's backward.
   std::int64_t place_in_group = 0;  // 0 = the first
   bool ends_group = false;
+  sim::Bytes offloaded = {};  // activations of a micro-batch that wait in the host's memory
 };
 
 // Gradients that become ready together, and in how many reductions they go: one

@@ -1,11 +1,13 @@
 #include "scenarios/step_builder.h"
 
 #include <memory>
+#include <optional>
 
 #include "scenarios/block_writer.h"
 #include "scenarios/checkpoint_writer.h"
 #include "scenarios/data_parallel.h"
 #include "scenarios/job.h"
+#include "scenarios/offload_writer.h"
 #include "scenarios/pipeline_transfers.h"
 
 namespace scenarios {
@@ -37,6 +39,7 @@ class RankBuilder {
   BlockWriter blocks_;
   PipelineTransfers transfers_;
   DataParallel data_;
+  std::optional<OffloadWriter> offload_;
   Membership world_, tied_;
 };
 
@@ -49,6 +52,7 @@ RankBuilder::RankBuilder(const Job& job, sim::Rank rank)
       transfers_(job, plan_.boundary, &tape_),
       data_(job, plan_, &tape_),
       world_{job.world, rank.value()} {
+  if (Offloads(job.scenario)) offload_.emplace(job.scenario, job.builder, &tape_);
   if (plan_.tied_gradient > sim::Bytes()) {
     const std::vector<sim::Rank> column = job.scenario.layout.Group(rank, Dimension::kPipeline);
     tied_ = Join(job, {column.front(), column.back()}, rank);
@@ -78,9 +82,11 @@ void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at, bool f
   transfers_.Receive(step, at, /*forward=*/true);
   for (const Unit& unit : plan_.chunks[at.chunk]) {
     data_.BeforeForward(unit);
+    if (offload_) offload_->BeforeForward(unit);
     if (first_of_chunk) blocks_.CastWeights(unit, at.microbatch);
     blocks_.Forward(unit, at.microbatch, TaskClass::kForward);
     data_.AfterForward(unit);
+    if (offload_) offload_->AfterForward(unit, at.microbatch);
   }
   blocks_.ReduceScales(at.microbatch);
   transfers_.Send(step, at, /*forward=*/true);
@@ -91,6 +97,7 @@ void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool 
   const std::vector<Unit>& units = plan_.chunks[at.chunk];
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
     data_.BeforeBackward(*unit);
+    if (offload_) offload_->BeforeBackward(units, *unit, at.microbatch);
     if (unit->recompute == Recompute::kFull && unit->ends_group) {
       for (const Unit* again = &*unit - unit->place_in_group; again <= &*unit; ++again) {
         blocks_.Forward(*again, at.microbatch, TaskClass::kRecompute);
@@ -101,6 +108,7 @@ void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool 
       continue;
     }
     blocks_.Backward(*unit, at.microbatch);
+    if (offload_) offload_->AfterBackward(*unit);
     data_.AfterBackward(*unit, last_of_chunk);
   }
   blocks_.ReduceScales(at.microbatch);

@@ -6,7 +6,8 @@
 // one each, because one shared pipeline stream can block 1F1B under rendezvous, and
 // a second each where a stage trades activations, or gradients, with both neighbours.
 //
-// A checkpoint adds copy-out and host streams (checkpoint_writer.h).
+// A checkpoint adds copy-out and host streams (checkpoint_writer.h), offload second
+// copy-out and copy-in streams (offload_writer.h).
 //
 // Leaves out: host launches, optimizer offload, data loading.
 

@@ -78,7 +78,7 @@ struct Route {
 // carry a byte more than once.
 struct StorageRoutes {
   std::vector<Route> to_host, to_device;  // device <-> host memory
-  std::vector<Route> write, read;         // host memory <-> storage
+  std::vector<Route> write, read;         // host memory <-> storage; empty without storage
 };
 
 // Where routes come from.
@@ -99,7 +99,7 @@ struct Fabric {
   std::vector<std::uint32_t> domain;  // device d's NVLink domain (node)
   std::vector<std::uint32_t> rail;  // device d's NIC's index within its node; its own index where it has none
   std::shared_ptr<const Router> router;
-  std::shared_ptr<const StorageRoutes> storage;  // null unless the job saves
+  std::shared_ptr<const StorageRoutes> storage;  // null unless the job saves, or copies to its hosts
 
   std::string LinkName(sim::LinkId link) const;  // "node3/gpu5 -> node3/nvswitch"
 };

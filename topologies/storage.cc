@@ -29,6 +29,7 @@ AddedLinks AddLinks(const NodePlan& plan, const StorageSpec& spec, std::span<con
     const VertexId memory = builder->Add(VertexKind::kMemory, name);
     added.memory.push_back(builder->AddLink(hosts[node], memory, plan.shape.host_memory, {}));
   }
+  if (spec.servers == 0) return added;
   const VertexId storage = builder->Add(VertexKind::kStorage, "storage", spec.servers);
   const VertexId disks = builder->Add(VertexKind::kStorage, "disks", 0);
   for (std::uint32_t node = 0; spec.frontend > sim::ByteRate() && node < plan.nodes; ++node) {
@@ -87,7 +88,7 @@ std::optional<sim::Error> RefuseStorage(const NodePlan& plan, const StorageSpec&
   if (plan.shape.host_memory < kSlowest) {
     return sim::Error{"the host memory of " + node + " has no rate"};
   }
-  if (spec.frontend == sim::ByteRate() && plan.nics == 0) {
+  if (spec.servers > 0 && spec.frontend == sim::ByteRate() && plan.nics == 0) {
     return sim::Error{"NIC needs NICs, and this topology cables none of " + node + "; FRONTEND would do"};
   }
   return std::nullopt;
@@ -101,7 +102,7 @@ StorageRoutes AttachStorage(const NodePlan& plan, const StorageSpec& spec, std::
   for (std::uint32_t node = 0; node < plan.nodes; ++node) {
     for (std::uint32_t device = 0; device < plan.devices; ++device) {
       AddCopies(plan, node, device, added.memory[node], &routes);
-      AddTransfers(plan, spec, node, device, added, &routes);
+      if (spec.servers > 0) AddTransfers(plan, spec, node, device, added, &routes);
     }
   }
   return routes;

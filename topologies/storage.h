@@ -8,6 +8,8 @@
 // and the same backwards to read. The servers are cabled alike to the top
 // switches of every rail, with ports as fast as they are.
 //
+// A job that only copies to its hosts has the memories and none of what is behind them.
+//
 // Leaves out: caches of the servers, their metadata, other users of the storage.
 
 #ifndef TOPOLOGIES_STORAGE_H_
@@ -26,7 +28,7 @@ struct NodePlan;
 class FabricBuilder;
 
 struct StorageSpec {
-  std::uint32_t servers = 1;
+  std::uint32_t servers = 1;  // 0: the nodes' memories alone, and nothing below is looked at
   sim::ByteRate write, read;  // all servers together; > 0
   sim::ByteRate frontend;     // of a node, each way; zero = through the NICs
   // Bytes of host memory that move for a byte of a save on its way out: it is

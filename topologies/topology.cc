@@ -154,7 +154,7 @@ sim::Result<Fabric> BuildFamily(const TopologySpec& spec, const sim::NodeShape& 
   }
   if (storage.has_value()) {
     return sim::Error{"topology \"" + spec.name +
-                      "\" lists its links one by one; saves need nodes of the hardware's shape: a rail "
+                      "\" lists its links one by one; copies to hosts need nodes of the hardware's shape: a rail "
                       "optimised, single switch or single node topology"};
   }
   return BuildExplicit(spec.name, std::get<ExplicitSpec>(spec.family), devices);

@@ -10,7 +10,7 @@
 //   explicit         a list of elements and links.
 //
 // Leaves out: a third switch tier, adaptive routing that is not even, broken links, and host memory
-// and storage where nothing is saved (topologies/storage.h adds them).
+// and storage where nothing is copied there (topologies/storage.h adds them).
 
 #ifndef TOPOLOGIES_TOPOLOGY_H_
 #define TOPOLOGIES_TOPOLOGY_H_

@@ -134,6 +134,13 @@ Json CheckpointJson(const CheckpointReport& c) {
   return json;
 }
 
+Json OffloadJson(const OffloadReport& offload) {
+  return {{"activation_layers", offload.activation_layers},
+          {"bytes_per_step_and_gpu", offload.bytes_per_step.count()},
+          {"host_bytes_per_node", offload.host_per_node.count()},
+          {"host_memory_bytes_per_node", offload.host_memory.count()}};
+}
+
 Json LayoutJson(const Report& report) {
   Json json = {{"tensor", report.tensor},     {"sequence", report.sequence},
                {"pipeline", report.pipeline}, {"virtual", report.virtual_stages},
@@ -199,6 +206,7 @@ std::string ReportJson(const Report& report) {
   json["cost_usd_per_step"] = OrNull(report.cost_usd_per_step);
   json["cost_usd_per_trillion_tokens"] = OrNull(report.cost_usd_per_trillion_tokens);
   json["closed_form"] = ClosedFormJson(report.closed_form);
+  json["offload"] = report.offload ? OffloadJson(*report.offload) : Json(nullptr);
   json["checkpoint"] = report.checkpoint ? CheckpointJson(*report.checkpoint) : Json(nullptr);
   json["published_step_time_s"] = OrNull(report.published_step_time_s);
   json["published_source"] = report.published_source;

@@ -165,7 +165,7 @@ std::string StageTable(const Report& r) {
     const sim::Bytes gradients = PartOf(s, "gradients") + PartOf(s, "expert_gradients");
     const sim::Bytes optimizer = PartOf(s, "master_weights") + PartOf(s, "moments") +
                                  PartOf(s, "expert_master_weights") + PartOf(s, "expert_moments");
-    const sim::Bytes activations = PartOf(s, "activations") + PartOf(s, "recomputed");
+    const sim::Bytes activations = PartOf(s, "activations") + PartOf(s, "recomputed") + PartOf(s, "offload_buffers");
     text +=
         Format("  %5lld %6lld %5.1f%% %11s %11s %11s %11s %6lld %11s%s\n", static_cast<long long>(s.stage),
                static_cast<long long>(s.layers), 100 * s.busy.seconds() / r.step_time.seconds(),
@@ -181,6 +181,12 @@ std::string StageTable(const Report& r) {
   if (gathered + unreduced > sim::Bytes()) {
     text += "  the total has " + BytesText(gathered) + " of gathered weights and " + BytesText(unreduced) +
             " of gradients that wait to be scattered\n";
+  }
+  if (r.offload) {
+    text += Format("  activations of the first %lld layers of each piece wait in host memory: ",
+                   static_cast<long long>(r.offload->activation_layers)) +
+            BytesText(r.offload->bytes_per_step) + " each way a step and device, " +
+            BytesText(r.offload->host_per_node) + " of a node's " + BytesText(r.offload->host_memory) + "\n";
   }
   if (!r.fits) text += "  ! does not fit into the device's memory\n";
   return text;

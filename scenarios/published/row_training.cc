@@ -133,7 +133,10 @@ void WriteRecompute(const StepRow& row, Draft* draft) {
     out.set_recompute_method(config::RecomputeMethod::BLOCK);
     out.set_recompute_layers(layers);
   } else if (Says(text, "offload")) {
-    draft->Refuse("recompute: offload of activations is not simulated yet");
+    const std::int64_t layers = NumberAfter(text, "activation offload ", 0);
+    if (layers == 0) return draft->Refuse("recompute: not understood");
+    out.set_recompute(config::Recompute::NONE);
+    out.mutable_offload()->set_activation_layers(layers);
   } else if (Says(text, "selective (op)")) {
     draft->Refuse(
         "recompute: half of a layer's matrix products again (torchtitan's op) is not simulated yet");

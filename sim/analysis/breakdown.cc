@@ -26,6 +26,8 @@ const char* ToText(Cause cause) {
       return "embedding";
     case Cause::kNorm:
       return "gradient norm";
+    case Cause::kOffload:
+      return "offload";
     case Cause::kCheckpoint:
       return "checkpoint";
     case Cause::kLoad:
@@ -61,6 +63,8 @@ Cause CauseOf(TaskClass task_class) {
       return Cause::kEmbedding;
     case TaskClass::kNorm:
       return Cause::kNorm;
+    case TaskClass::kOffload:
+      return Cause::kOffload;
     case TaskClass::kCheckpoint:
       return Cause::kCheckpoint;
     case TaskClass::kLoad:

@@ -27,12 +27,13 @@ enum class Cause : std::uint8_t {
   kData,
   kEmbedding,
   kNorm,
+  kOffload,
   kCheckpoint,
   kLoad,
   kBubble,  // idle because another stage has not come that far
   kOther,
 };
-inline constexpr int kCauses = 14;
+inline constexpr int kCauses = 15;
 const char* ToText(Cause cause);  // "compute", "tensor", "bubble", ...
 
 // What an instant counts as at which a task of this class runs.

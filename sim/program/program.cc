@@ -64,6 +64,8 @@ const char* ToText(TaskClass task_class) {
       return "step end";
     case TaskClass::kContext:
       return "context";
+    case TaskClass::kOffload:
+      return "offload";
   }
   return "?";
 }

@@ -62,8 +62,9 @@ enum class TaskClass : std::uint8_t {
   kLoad,
   kStepEnd,  // the mark that ends one step of one rank
   kContext,  // communication
+  kOffload,  // copies to and from the host's memory
 };
-inline constexpr int kTaskClasses = 14;
+inline constexpr int kTaskClasses = 15;
 const char* ToText(TaskClass task_class);  // "forward", "tensor", ...
 constexpr bool IsWork(TaskClass c) { return c <= TaskClass::kOptimizer; }
 
