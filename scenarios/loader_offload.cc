@@ -27,10 +27,11 @@ void ReadOffload(const orrery::config::Training& in, const Block& training, Scen
   const char* field = "activation_layers";
   scenario->training.offload.activation_layers = block.Required(
       field, in.offload().has_activation_layers(), in.offload().activation_layers(), 1, kMostLayers);
-  // Both would need a layer's input on the device beside what the buffers hold.
+  // What runs again, and what waits for its weight half, would have to stay beside the buffers.
   if (scenario->training.recompute == Recompute::kFull) {
-    block.Error(field, "offload is not simulated with recompute FULL, which keeps the layers' inputs only; "
-                       "NONE or SELECTIVE is wanted");
+    block.Error(field,
+                "offload is not simulated with recompute FULL, which keeps the layers' inputs only; "
+                "NONE or SELECTIVE is wanted");
   }
   if (scenario->pipeline.splits_backward()) {
     block.Error(field, "offload is not simulated with backwards in halves (pipeline " +
@@ -41,14 +42,15 @@ void ReadOffload(const orrery::config::Training& in, const Block& training, Scen
 bool CheckHostMemory(const Block& top, const Scenario& scenario) {
   if (!Offloads(scenario)) return true;
   const sim::Bytes waits = HostBytesOfNode(scenario), memory = scenario.device.host.memory;
-  const sim::Bytes staging =
-      scenario.checkpoint ? PlanCheckpoint(scenario).staging_per_node : sim::Bytes();
+  const sim::Bytes staging = scenario.checkpoint ? PlanCheckpoint(scenario).staging_per_node : sim::Bytes();
   if (waits + staging <= memory) return true;
-  top.Of("training").Of("offload").Error(
-      "activation_layers", Gigabytes(waits) + " of activations would wait on one node" +
-                               (staging > sim::Bytes() ? " beside " + Gigabytes(staging) + " of staging" : "") +
-                               ", more than the " + Gigabytes(memory) + " of memory that a host of \"" +
-                               scenario.device.name + "\" has");
+  top.Of("training")
+      .Of("offload")
+      .Error("activation_layers",
+             Gigabytes(waits) + " of activations would wait on one node" +
+                 (staging > sim::Bytes() ? " beside " + Gigabytes(staging) + " of staging" : "") +
+                 ", more than the " + Gigabytes(memory) + " of memory that a host of \"" +
+                 scenario.device.name + "\" has");
   return false;
 }
 

@@ -14,8 +14,7 @@ std::vector<sim::Bytes> HostBytesOfRanks(const Scenario& scenario) {
   std::vector<sim::Bytes> of_piece;
   for (std::size_t piece = 0; piece < pipeline.layers_of_piece.size(); ++piece) {
     const LayerRange range = LayersOfPiece(pipeline, static_cast<std::int64_t>(piece));
-    const std::int64_t last =
-        std::min(range.last, range.first + scenario.training.offload.activation_layers);
+    const std::int64_t last = std::min(range.last, range.first + scenario.training.offload.activation_layers);
     sim::Bytes& sum = of_piece.emplace_back();
     for (std::int64_t layer = range.first; layer < last; ++layer) sum += ActivationsOfLayer(scenario, layer);
   }
@@ -62,8 +61,8 @@ sim::Bytes ActivationsOfLayer(const Scenario& scenario, std::int64_t layer) {
   sim::Bytes most;
   for (std::int64_t group = 0; group < groups; ++group) {
     execution.experts.group = group;
-    most = std::max(most, models::LayerActivationBytes(scenario.model, execution, layer,
-                                                       scenario.training.recompute));
+    most = std::max(
+        most, models::LayerActivationBytes(scenario.model, execution, layer, scenario.training.recompute));
   }
   return most;
 }

@@ -21,7 +21,8 @@ void OffloadWriter::BeforeForward(const Unit& unit) {
 
 void OffloadWriter::AfterForward(const Unit& unit, std::int64_t micro_batch) {
   if (unit.offloaded == sim::Bytes()) return;
-  const sim::TrafficId traffic = TrafficOf(routes_.to_host[tape_->rank().pos()], unit.offloaded, &out_traffic_);
+  const sim::TrafficId traffic =
+      TrafficOf(routes_.to_host[tape_->rank().pos()], unit.offloaded, &out_traffic_);
   const sim::TaskId copy = Copy(StreamKind::kCopyOut, traffic, out_name_, unit, micro_batch);
   copied_out_[{unit.layer, micro_batch}] = copy;
   GiveBack(copy);

@@ -2,8 +2,8 @@
 // back, as seats on two streams beside its compute stream.
 //
 //   copy out   after the layer's forward: device -> PCIe switch -> host -> memory
-//   copy in    the same backwards, from when the layer behind it begins its backward, and
-//              after the copy out
+//   copy in    the same backwards, one layer ahead: while the layer behind it runs backward, or waits
+//              to; after the copy out
 //
 // A layer takes one of the rank's two buffers with its forward and gives it back with
 // the copy out; it takes one again for the copy in, until its backward has ended. Who

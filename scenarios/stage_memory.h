@@ -27,7 +27,8 @@ namespace scenarios {
 struct StageMemory {
   // weights, gradients, master_weights, moments; the same of routed experts with a
   // layout of their own as expert_weights, ...; activations (at their peak over
-  // the schedule), recomputed (one layer's or group's, while its backward runs); where sequences
+  // the schedule), recomputed (one layer's or group's, while its backward runs); where
+  // layers are offloaded, offload_buffers, and activations without theirs; where sequences
   // are cut, context: keys and values of other ranks and their gradients; where weights
   // are cut, gathered: the units that are whole at once; where gradients are cut,
   // unreduced: whole gradients before they are scattered.

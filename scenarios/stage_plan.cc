@@ -146,7 +146,7 @@ class Planner {
             .parameters = Held(with).total().total() - Held(without).total().total()};
   }
 
-  // Of one micro-batch.
+  // What it keeps of one micro-batch.
   sim::Bytes KeptBy(const Unit& unit) const {
     sim::Bytes kept;
     for (const std::uint32_t block : unit.blocks) kept += plan_->blocks[block].activations;

@@ -153,9 +153,10 @@ sim::Result<Fabric> BuildFamily(const TopologySpec& spec, const sim::NodeShape& 
     return BuildSingleNode(spec.name, node, devices, storage);
   }
   if (storage.has_value()) {
-    return sim::Error{"topology \"" + spec.name +
-                      "\" lists its links one by one; copies to hosts need nodes of the hardware's shape: a rail "
-                      "optimised, single switch or single node topology"};
+    return sim::Error{
+        "topology \"" + spec.name +
+        "\" lists its links one by one; copies to hosts need nodes of the hardware's shape: a rail "
+        "optimised, single switch or single node topology"};
   }
   return BuildExplicit(spec.name, std::get<ExplicitSpec>(spec.family), devices);
 }

@@ -165,7 +165,8 @@ std::string StageTable(const Report& r) {
     const sim::Bytes gradients = PartOf(s, "gradients") + PartOf(s, "expert_gradients");
     const sim::Bytes optimizer = PartOf(s, "master_weights") + PartOf(s, "moments") +
                                  PartOf(s, "expert_master_weights") + PartOf(s, "expert_moments");
-    const sim::Bytes activations = PartOf(s, "activations") + PartOf(s, "recomputed") + PartOf(s, "offload_buffers");
+    const sim::Bytes activations =
+        PartOf(s, "activations") + PartOf(s, "recomputed") + PartOf(s, "offload_buffers");
     text +=
         Format("  %5lld %6lld %5.1f%% %11s %11s %11s %11s %6lld %11s%s\n", static_cast<long long>(s.stage),
                static_cast<long long>(s.layers), 100 * s.busy.seconds() / r.step_time.seconds(),

@@ -84,6 +84,17 @@ TEST(Storage, MemoryIsCrossedAsOftenAsTheHostReadsAndWrites) {
   EXPECT_EQ(fabric.storage->to_host[1].uses.back().parts, 1u);
 }
 
+// A job that copies to its hosts and saves nothing: a memory a node, and nothing behind it.
+TEST(Storage, WithoutServersThereAreTheMemoriesAlone) {
+  const StorageSpec hosts{.servers = 0};
+  const Fabric fabric = With(OneNode(), TestNode(4, 4), 4, hosts);  // no NIC is cabled, and none is needed
+  EXPECT_EQ(fabric.links.size(), MustBuild(OneNode(), TestNode(4, 4), 4).links.size() + 1);
+  ASSERT_EQ(fabric.storage->to_host.size(), 4u);
+  EXPECT_EQ(TextOf(fabric, fabric.storage->to_host[2]),
+            "node0/gpu2 -> node0/pcie2, node0/pcie2 -> node0/host, node0/host -> node0/memory");
+  EXPECT_TRUE(fabric.storage->write.empty() && fabric.storage->read.empty());
+}
+
 // So a program without saves is the same, link by link.
 TEST(Storage, LeavesTheLinksBeforeItAsTheyAre) {
   for (const StorageSpec& spec : {Front(), Nics()}) {

@@ -90,9 +90,20 @@ TEST(PublishedSteps, EveryRowIsAScenarioOrRefusedForAListedReason) {
       {"precision: FP8 with sharded weights is not simulated yet", 11},
       {"precision: NVFP4 is not simulated yet", 1},
       {"recompute: half of a layer's matrix products again (torchtitan's op) is not simulated yet", 12},
-      {"recompute: offload of activations is not simulated yet", 1},
       {"training: fine-tuning by LoRA is not simulated", 5}};
   EXPECT_EQ(refused, reasons);
+}
+
+// MB-0236 offloads 20 of its 80 layers; what is refused of it is FP8 with sharded weights alone.
+TEST(PublishedSteps, ActivationsOfTheFirstLayersAreOffloadedWhereARowSaysSo) {
+  StepRow row = RowOf("MB-0236");
+  EXPECT_THAT(Convert(row).refused, ElementsAre("precision: FP8 with sharded weights is not simulated yet"));
+  row.precision = "BF16";
+  const Scenario scenario = Loaded(row);
+  EXPECT_EQ(scenario.training.offload.activation_layers, 20);
+  EXPECT_EQ(scenario.training.recompute, Recompute::kNone);
+  row.recompute = "CPU offload";
+  EXPECT_THAT(Convert(row).refused, ElementsAre("recompute: not understood"));
 }
 
 // vTrain's first row on one node: 2 A100, tensor 1, data 2, 16 sequences of 1,024 in micro-batches of 4;
