@@ -192,7 +192,7 @@ TEST(Offload, EachMistakeIsOneClearLine) {
 TEST(Offload, TheReportSaysWhatWaitsInHostMemory) {
   const Loading loading = Load({{"training.offload.activation_layers", "16"}});
   ASSERT_THAT(loading.errors(), IsEmpty());
-  const Report report = Run(*loading.scenario).value().report;
+  const Report report = scenarios::Run(*loading.scenario).value().report;
   ASSERT_TRUE(report.offload.has_value());
   EXPECT_EQ(report.offload->host_per_node, HostBytesOfNode(*loading.scenario));
   const auto part = std::find_if(report.breakdown.begin(), report.breakdown.end(),
@@ -201,7 +201,7 @@ TEST(Offload, TheReportSaysWhatWaitsInHostMemory) {
   EXPECT_GT(part->time, Duration());
   EXPECT_THAT(ReportJson(report),
               HasSubstr("\"host_bytes_per_node\": " + std::to_string(report.offload->host_per_node.count())));
-  EXPECT_FALSE(Run(*Load().scenario).value().report.offload.has_value());
+  EXPECT_FALSE(scenarios::Run(*Load().scenario).value().report.offload.has_value());
 }
 
 TEST(Offload, TheEstimateCountsTheCopies) {
