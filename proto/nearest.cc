@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
 
 #include "proto/text_reader.h"
 
@@ -51,6 +52,7 @@ std::vector<std::string> Nearest(std::string_view wrong, const std::vector<std::
   constexpr std::size_t kLongest = 64;  // nobody mistypes a longer name
   struct Candidate {
     std::size_t distance;
+    std::size_t whole;  // the same where no part of the name is let off
     std::size_t position;
   };
   const std::string simple = Simplify(wrong.substr(0, kLongest));
@@ -58,7 +60,8 @@ std::vector<std::string> Nearest(std::string_view wrong, const std::vector<std::
   std::vector<Candidate> near;
   for (std::size_t i = 0; i < known.size(); ++i) {
     const std::string other = Simplify(known[i]);
-    std::size_t distance = Distance(simple, other);
+    const std::size_t whole = Distance(simple, other);
+    std::size_t distance = whole;
     // "h1oo" is near "h100_sxm": what was typed may be its beginning.
     if (simple.size() >= 3 && other.size() > simple.size()) {
       distance = std::min(distance, 1 + Distance(simple, other.substr(0, simple.size())));
@@ -70,10 +73,11 @@ std::vector<std::string> Nearest(std::string_view wrong, const std::vector<std::
       distance = std::min<std::size_t>(distance, 2);
     // A name of two letters is near nothing that shares no letter with it.
     if (distance <= tolerance && distance < std::max(simple.size(), other.size()))
-      near.push_back({distance, i});
+      near.push_back({distance, whole, i});
   }
-  std::stable_sort(near.begin(), near.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.distance < b.distance; });
+  std::stable_sort(near.begin(), near.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tie(a.distance, a.whole) < std::tie(b.distance, b.whole);
+  });
   std::vector<std::string> names;
   for (std::size_t i = 0; i < near.size() && i < kMost; ++i) names.push_back(known[near[i].position]);
   return names;

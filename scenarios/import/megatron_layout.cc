@@ -131,7 +131,14 @@ void ReadMegatronLayout(Settings* s, Draft* draft) {
     s->diagnostics()->Warning(s->Place("sequence-parallel"), "has no effect without tensor parallelism");
   }
   draft->Put("layout.sequence", sequence && tensor > 1, s->Place("sequence-parallel"));
-  if (context > 1) s->OneOf("cp-comm-type", {"p2p"});
+  if (context > 1) {
+    const std::string kind = s->OneOf("cp-comm-type", {"p2p", "all_gather", "a2a"}).value_or("p2p");
+    draft->Put("layout.context_kind",
+               kind == "p2p"   ? "RING"
+               : kind == "a2a" ? "ULYSSES"
+                               : "ALL_GATHER",
+               s->Place("cp-comm-type"));
+  }
 
   const bool experts = draft->model.experts.routed > 0;
   const std::int64_t expert = degree("expert-model-parallel-size", 1);

@@ -20,18 +20,37 @@ bool GradientsInFp32(Settings* s) {
   return asked || !s->Flag("fp16");
 }
 
+// Products in eight bits, as Transformer Engine's recipes.
+// Source: arguments.py: delayed scaling, and one layer at each end, unless told otherwise.
+void ReadRecipe(Settings* s, Draft* draft) {
+  if (!s->OneOf("fp8-format", {"e4m3", "hybrid"})) return;
+  const std::string recipe =
+      s->OneOf("fp8-recipe", {"tensorwise", "delayed", "blockwise", "mxfp8"}).value_or("delayed");
+  draft->Put("training.matmul.recipe",
+             recipe == "tensorwise"  ? "FP8_TENSOR_CURRENT"
+             : recipe == "delayed"   ? "FP8_TENSOR_DELAYED"
+             : recipe == "blockwise" ? "FP8_BLOCK"
+                                     : "MXFP8",
+             s->Place(s->has("fp8-recipe") ? "fp8-recipe" : "fp8-format"));
+  if (s->Flag("fp8-param-gather")) {
+    draft->Put("training.matmul.fp8_param_gather", true, s->Place("fp8-param-gather"));
+  }
+  if (!s->Flag("first-last-layers-bf16")) return;
+  const auto at_end = [&](const char* field, const char* key) {
+    draft->Put(field, s->Integer(key, 0, 1'000'000).value_or(1),
+               s->Place(s->has(key) ? key : "first-last-layers-bf16"));
+  };
+  at_end("training.matmul.first_layers_bf16", "num-layers-at-start-in-bf16");
+  at_end("training.matmul.last_layers_bf16", "num-layers-at-end-in-bf16");
+}
+
 std::int64_t ReadFormats(Settings* s, Draft* draft) {
   const bool bf16 = s->Flag("bf16"), fp16 = s->Flag("fp16");
   if (bf16 && fp16) s->Error("fp16", "with " + s->Place("bf16") + "; one is wanted");
   const std::string format = bf16 ? "BF16" : fp16 ? "FP16" : "FP32";
   const std::string from = s->Place(fp16 ? "fp16" : "bf16");
-  const auto fp8 = s->OneOf("fp8-format", {"e4m3", "hybrid"});
-  if (fp8) {
-    s->OneOf("fp8-recipe", {"tensorwise", "delayed", "blockwise", "mxfp8"});
-    draft->Put("training.format", "FP8", s->Place("fp8-format"));
-  } else {
-    draft->Put("training.format", format, from);
-  }
+  draft->Put("training.format", format, from);
+  ReadRecipe(s, draft);
   const bool wide = GradientsInFp32(s);
   s->OneOf("main-grads-dtype", {"fp32"});
   const char* key =

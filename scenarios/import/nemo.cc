@@ -79,7 +79,8 @@ constexpr KeyRule kRules[] = {
     {"model.fp8", kMapped},
     {"model.fp8_e4m3", kMapped},
     {"model.fp8_hybrid", kHarmless},
-    {"model.fp8_params", kLeftOut, "weights gathered in FP8"},
+    {"model.fp8_params", kMapped},
+    {"model.fp8_recipe", kMapped},
     {"model.fp8_*", kHarmless},
     {"model.reduce_amax", kHarmless},
     {"model.mcore_gpt", kHarmless},
@@ -168,6 +169,12 @@ void ReadPrecision(Settings* s, Adder* out) {
   if (precision.starts_with("16")) out->Add("fp16", "true", "trainer.precision");
   if (s->Flag("model.fp8"))
     out->Add("fp8-format", s->Flag("model.fp8_e4m3") ? "e4m3" : "hybrid", "model.fp8");
+  if (s->Flag("model.fp8") && s->Flag("model.fp8_params")) {
+    out->Add("fp8-param-gather", "true", "model.fp8_params");
+  }
+  if (const auto recipe = s->OneOf("model.fp8_recipe", {"tensorwise", "delayed", "blockwise", "mxfp8"})) {
+    out->Add("fp8-recipe", *recipe, "model.fp8_recipe");
+  }
   const auto gradient = s->OneOf("model.optim.grad_sync_dtype", {"bf16", "fp32"});
   if (gradient == "bf16") out->Add("grad-reduce-in-bf16", "true", "model.optim.grad_sync_dtype");
   if (gradient == "fp32")

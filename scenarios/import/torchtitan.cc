@@ -4,8 +4,10 @@
 // follows from them: torchtitan/distributed/parallel_dims.py and pipeline.py.
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "scenarios/import/importers.h"
 #include "scenarios/import/trees.h"
@@ -54,7 +56,7 @@ constexpr KeyRule kRules[] = {
     {"parallelism.pipeline_parallel_schedule_csv", kRefused, "an order from a file"},
     {"parallelism.pipeline_parallel_first_stage_less_layers", kHarmless},
     {"parallelism.pipeline_parallel_last_stage_less_layers", kHarmless},
-    {"parallelism.context_parallel_rotate_method", kHarmless},
+    {"parallelism.context_parallel_rotate_method", kMapped},
     {"parallelism.enable_async_tensor_parallel", kLeftOut,
      "tensor-parallel communication beside its product"},
     {"parallelism.disable_loss_parallel", kLeftOut, "logits of the whole vocabulary on every rank"},
@@ -75,8 +77,10 @@ constexpr KeyRule kRules[] = {
     {"experimental.*", kHarmless},
     {"validation.*", kHarmless},
     {"compile.*", kLeftOut, "kernels that the compiler fuses"},
+    {"float8.recipe_name", kMapped},
     {"float8.*", kHarmless},
     {"mx.*", kHarmless},
+    {"quantize.linear.float8.recipe_name", kMapped},
     {"quantize.*", kHarmless},
 };
 
@@ -142,20 +146,28 @@ std::int64_t ReadDataParallel(std::int64_t devices, std::int64_t others, Setting
 
 void ReadPipeline(std::int64_t stages, Settings* s, Draft* draft) {
   const char* key = "parallelism.pipeline_parallel_schedule";
-  const std::string schedule = s->OneOf(key, {"1F1B", "GPipe", "Interleaved1F1B"}).value_or("1F1B");
-  const bool looped = schedule == "Interleaved1F1B";
+  struct Name {
+    const char *theirs, *ours;
+    std::int64_t chunks;
+  };
+  constexpr Name kNames[] = {{"1F1B", "ONE_F_ONE_B", 1},
+                             {"GPipe", "GPIPE", 1},
+                             {"Interleaved1F1B", "INTERLEAVED", 2},
+                             {"ZBVZeroBubble", "ZBV", 2},
+                             {"DualPipeV", "DUALPIPEV", 2}};
+  std::vector<std::string> known;
+  for (const Name& name : kNames) known.emplace_back(name.theirs);
+  const std::string schedule = s->OneOf(key, known).value_or("1F1B");
+  const Name& name = *std::find_if(std::begin(kNames), std::end(kNames),
+                                   [&](const Name& n) { return schedule == n.theirs; });
   if (s->has("parallelism.pipeline_parallel_layers_per_stage")) {
     s->Error("parallelism.pipeline_parallel_layers_per_stage",
              "stages by a number of layers are not simulated; leave it out");
   }
   // Source: pipeline.py: two stages a rank for looped schedules unless layers are given.
-  draft->Put("layout.virtual", std::int64_t{stages > 1 && looped ? 2 : 1}, s->Place(key));
+  draft->Put("layout.virtual", stages > 1 ? name.chunks : std::int64_t{1}, s->Place(key));
   if (stages == 1) return;
-  draft->Put("pipeline.schedule",
-             looped                ? "INTERLEAVED"
-             : schedule == "GPipe" ? "GPIPE"
-                                   : "ONE_F_ONE_B",
-             s->Place(key));
+  draft->Put("pipeline.schedule", name.ours, s->Place(key));
   draft->Put("pipeline.embedding_counts_as_layer", true);
   draft->Put("pipeline.loss_counts_as_layer", true);
 }
@@ -194,9 +206,13 @@ void ReadTraining(const ImportRequest& request, Settings* s, Draft* draft) {
   draft->Put("training.gradient_type", reduced == "float32" ? "FP32" : "BF16",
              s->Place("training.mixed_precision_reduce"));
   for (const std::string& converter : s->Texts("model.converters")) {
-    const bool fp8 =
-        converter.find("float8") != std::string::npos || converter.find("mx") != std::string::npos;
-    if (fp8) draft->Put("training.format", "FP8", s->Place("model.converters"));
+    const bool block = converter.find("mx") != std::string::npos;
+    if (!block && converter.find("float8") == std::string::npos) continue;
+    for (const char* key : {"float8.recipe_name", "quantize.linear.float8.recipe_name"}) {
+      s->OneOf(key, {"tensorwise"});
+    }
+    draft->Put("training.matmul.recipe", block ? "MXFP8" : "FP8_TENSOR_CURRENT",
+               s->Place("model.converters"));
   }
   // The default is selective by operations, which has no field here.
   const auto mode = s->OneOf("activation_checkpoint.mode", {"none", "full"});
@@ -234,6 +250,9 @@ std::optional<ImportedJob> ImportTorchtitan(const ImportRequest& request, proto:
   draft.Put("layout.tensor", tensor, s->Place("parallelism.tensor_parallel_degree"));
   draft.Put("layout.pipeline", stages, s->Place("parallelism.pipeline_parallel_degree"));
   draft.Put("layout.context", context, s->Place("parallelism.context_parallel_degree"));
+  const char* rotate = "parallelism.context_parallel_rotate_method";
+  const bool ring = s->OneOf(rotate, {"allgather", "alltoall"}) == "alltoall";
+  if (context > 1) draft.Put("layout.context_kind", ring ? "RING" : "ALL_GATHER", s->Place(rotate));
   const bool sequence = s->Boolean("parallelism.enable_sequence_parallel").value_or(true);
   draft.Put("layout.sequence", sequence && tensor > 1, s->Place("parallelism.enable_sequence_parallel"));
   draft.Put("layout.expert", DegreeOf(s, "expert_parallel_degree"),

@@ -14,10 +14,13 @@ TEST(Nearest, IgnoresCaseAndUnderscores) {
               ElementsAre("micro_batch_size"));
 }
 
-// One letter more; the beginning of a name (which counts 1); that and one slip.
+// One letter more; the beginning of a name (which counts 1); two letters more. Of those as near,
+// what differs least as a whole comes first.
 TEST(Nearest, PutsTheBestFirstAndTiesInOrder) {
   EXPECT_THAT(Nearest("llama_7", {"llama_13b", "llama_7b", "llama2_7b", "llama_70b", "gpt2"}),
-              ElementsAre("llama_7b", "llama_70b", "llama_13b"));
+              ElementsAre("llama_7b", "llama_70b", "llama2_7b"));
+  EXPECT_THAT(Nearest("A10", {"A100-40GB", "A100-SXM4-40GB", "A800", "A100"}),
+              ElementsAre("A100", "A100-40GB", "A100-SXM4-40GB"));
 }
 
 // HB-211: "H1OO" with the letter O is not the H100, but near it.

@@ -54,7 +54,7 @@ class TopologyReader : public testing::Test {
 constexpr const char* kHead = "name: 'it' source { title: 'a test' }\n";
 
 TEST_F(TopologyReader, EveryEntryOfTheCatalogueIsReadAndBuilds) {
-  ASSERT_EQ(Catalogue().size(), 4u);
+  ASSERT_EQ(Catalogue().size(), 5u);
   for (const proto::CatalogueFile& entry : Catalogue()) {
     SCOPED_TRACE(entry.name);
     const std::optional<TopologySpec> spec = Read(std::string(entry.name));

@@ -126,6 +126,21 @@ TEST(Torchtitan, FillsTheRestWithShards) {
   EXPECT_EQ(scenario.training.recompute, Recompute::kFull);
 }
 
+TEST(Torchtitan, SchedulesInAVAreTheirOwn) {
+  const Imported imported =
+      Import("torchtitan", RequestOf("t.json", R"({"model": {"name": "llama3", "flavor": "405B"},
+          "training": {"local_batch_size": 16, "seq_len": 8192},
+          "parallelism": {"pipeline_parallel_degree": 4, "data_parallel_shard_degree": 1,
+                          "data_parallel_replicate_degree": 2, "tensor_parallel_degree": 2,
+                          "pipeline_parallel_schedule": "ZBVZeroBubble"},
+          "activation_checkpoint": {"mode": "none"}})",
+                                     16));
+  ASSERT_TRUE(imported.job) << imported.errors();
+  EXPECT_EQ(imported.job->scenario.pipeline.name(), "zbv");
+  EXPECT_EQ(imported.job->scenario.layout.virtual_stages, 2);
+  EXPECT_EQ(imported.job->scenario.pipeline.layers_of_piece.back(), 15);  // 128 / 8, less the head
+}
+
 TEST(Torchtitan, IsTheSameInJson) {
   const Imported toml = Import("torchtitan", RequestOf("t.toml", JobText("llama3_8b_torchtitan.toml"), 16));
   const Imported json =

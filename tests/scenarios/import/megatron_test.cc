@@ -105,6 +105,34 @@ TEST(Megatron, TakesItsDefaults) {
             sim::NumberFormat::kBf16);
 }
 
+// Defaults of arguments.py: delayed scaling, one layer at each end.
+TEST(Megatron, RecipesOfFp8AreRecipes) {
+  const auto matmul = [](const std::string& flags) {
+    const Imported imported = FromFlags(kSmall + flags);
+    EXPECT_TRUE(imported.job) << imported.errors();
+    return imported.job ? imported.job->scenario.training.matmul : Matmul();
+  };
+  EXPECT_EQ(matmul("--fp8-format hybrid").recipe, models::Recipe::kTensorDelayed);
+  EXPECT_EQ(matmul("--fp8-format e4m3 --fp8-recipe blockwise").recipe, models::Recipe::kBlock);
+  const Matmul current = matmul(
+      "--fp8-format hybrid --fp8-recipe tensorwise --first-last-layers-bf16 --num-layers-at-end-in-bf16 2");
+  EXPECT_EQ(current.recipe, models::Recipe::kTensorCurrent);
+  EXPECT_EQ(current.first_layers_bf16, 1);
+  EXPECT_EQ(current.last_layers_bf16, 2);
+  EXPECT_TRUE(matmul("--fp8-format hybrid --fp8-param-gather --use-distributed-optimizer").parameter_gather);
+}
+
+TEST(Megatron, KindsOfContextParallelismAreKinds) {
+  const auto context = [](const std::string& flags) {
+    const Imported imported = FromFlags(kSmall + "--context-parallel-size 2 " + flags);
+    EXPECT_TRUE(imported.job) << imported.errors();
+    return imported.job ? imported.job->scenario.layout : Layout();
+  };
+  EXPECT_EQ(context("").context_kind, models::ContextKind::kRing);
+  EXPECT_EQ(context("--cp-comm-type all_gather").context_kind, models::ContextKind::kAllGather);
+  EXPECT_EQ(context("--cp-comm-type a2a").ulysses, 2);
+}
+
 TEST(Megatron, ReadsTheArgumentsOfACheckpoint) {
   const Imported imported = Import("megatron", RequestOf("args.json", R"({
     "num_layers": 24, "hidden_size": 768, "num_attention_heads": 12, "seq_length": 1024,
