@@ -1,6 +1,5 @@
 // What leaves the device for the memory of its host.
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 

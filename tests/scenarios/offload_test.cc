@@ -6,12 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "hardware/device_cost_model.h"
-#include "scenarios/catalogue.h"
 #include "scenarios/estimate.h"
 #include "scenarios/output/report_json.h"
 #include "scenarios/run.h"
@@ -186,6 +186,21 @@ TEST(Offload, EachMistakeIsOneClearLine) {
   EXPECT_THAT(
       error({{"hardware.node.host_memory.capacity_gib", "1"}}),
       HasSubstr("of activations would wait on one node, more than the 1.07374 GB of memory that a host"));
+}
+
+TEST(Offload, ATopologyThatListsItsLinksIsRefused) {
+  const std::string file = testing::TempDir() + "offload_pair.textproto";
+  std::ofstream(file) << R"(name: "pair" source { title: "made for the tests" } explicit {
+    nodes { name: "n/gpu0" kind: DEVICE } nodes { name: "n/gpu1" kind: DEVICE }
+    links { from: "n/gpu0" to: "n/gpu1" bandwidth_gb_per_s_each_way: 100 latency_ns: 100 } })";
+  const Loading loading = Load({{"training.offload.activation_layers", "2"},
+                                {"topology", file},
+                                {"devices", "2"},
+                                {"layout.tensor", "2"},
+                                {"layout.pipeline", "1"}});
+  EXPECT_THAT(
+      loading.errors(),
+      ElementsAre(HasSubstr("training.offload.activation_layers: topology \"pair\" lists its links")));
 }
 
 // The report has the copies' own cause and what waits where; without offload neither.
