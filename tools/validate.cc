@@ -148,7 +148,7 @@ int RunValidate(const Arguments& arguments, std::ostream& out, std::ostream& err
   Options options{.folder = arguments.positional[1], .convert_only = arguments.has("convert-only")};
   if (const std::string most = arguments.value("most-tasks"); !most.empty()) {
     const auto [end, error] = std::from_chars(most.data(), most.data() + most.size(), options.most_tasks);
-    if (error != std::errc() || end != most.data() + most.size() || options.most_tasks < 1)
+    if (error != std::errc() || end != most.data() + most.size() || !(options.most_tasks >= 1))
       return Fail("--most-tasks " + most + ": a number from 1 is wanted", err);
   }
   std::error_code made;

@@ -213,6 +213,8 @@ std::optional<ImportedJob> ImportDeepSpeed(const ImportRequest& request, proto::
   const std::int64_t context = s->Integer("sequence_parallel_size", 1, 4096).value_or(1);
   draft.Put("layout.tensor", std::max<std::int64_t>(1, tensor), s->Place("tensor_parallel.autotp_size"));
   draft.Put("layout.context", context, s->Place("sequence_parallel_size"));
+  // Source: DeepSpeed, runtime/sequence_parallel: Ulysses, the only kind there is.
+  if (context > 1) draft.Put("layout.context_kind", "ULYSSES", s->Place("sequence_parallel_size"));
   draft.Put("layout.sequence", false);
   for (const char* path : {"layout.pipeline", "layout.virtual", "layout.expert", "layout.expert_tensor"}) {
     draft.Put(path, std::int64_t{1});

@@ -212,7 +212,9 @@ std::string ClosedFormText(const Report& r) {
   text +=
       Format("  6PD                %.4g FLOP: %s at peak, so T = 6PD / (N peak MFU) needs MFU %s\n",
              form.six_pd_flops, SecondsText(form.time_at_peak_s).c_str(), Percent(form.six_pd_mfu).c_str());
-  text += Format("  pipeline bubble   %s   (p-1)/(v m + p-1)\n", Percent(form.bubble_share).c_str());
+  const bool plain = r.schedule == "gpipe" || r.schedule == "1f1b" || r.schedule == "interleaved";
+  text += Format("  pipeline bubble   %s   %s\n", Percent(form.bubble_share).c_str(),
+                 plain ? "(p-1)/(v m + p-1)" : ("of " + r.schedule + ", without communication").c_str());
   const std::pair<const char*, double> sent[] = {
       {"gradients", form.gradient_bytes_per_rank},  {"parameters", form.parameter_bytes_per_rank},
       {"tensor", form.tensor_bytes_per_rank},       {"context", form.context_bytes_per_rank},

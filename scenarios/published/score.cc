@@ -174,9 +174,14 @@ std::string OutcomesCsv(const std::vector<StepOutcome>& outcomes) {
   std::string text = "id,source,published_s,simulated_s,error_percent,fits,tasks,refused\n";
   for (const StepOutcome& o : outcomes) {
     char line[160];
-    std::snprintf(line, sizeof line, ",%.6g,%.6g,%.2f,%s,%.0f,", o.row.step_time_s, o.simulated_s,
-                  o.simulated() ? 100 * o.error() : 0.0, o.fits ? "yes" : "no", o.tasks);
-    std::string reasons;
+    // What was not simulated has no figures.
+    if (o.simulated()) {
+      std::snprintf(line, sizeof line, ",%.6g,%.6g,%.2f,%s,%.0f,", o.row.step_time_s, o.simulated_s,
+                    100 * o.error(), o.fits ? "yes" : "no", o.tasks);
+    } else {
+      std::snprintf(line, sizeof line, ",%.6g,,,,,", o.row.step_time_s);
+    }
+    std::string reasons = o.too_large ? "too large" : "";
     for (const std::string& reason : o.refused) reasons += (reasons.empty() ? "" : "; ") + reason;
     text += CsvCell(o.row.id) + ',' + CsvCell(o.row.source) + line + CsvCell(reasons) + '\n';
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <type_traits>
 
 namespace scenarios {
 namespace {
@@ -57,6 +58,11 @@ struct RealColumn {
 constexpr RealColumn kReals[] = {{"params_b", &StepRow::params_b, true},
                                  {"derived_step_time_s", &StepRow::step_time_s, false}};
 
+constexpr double kMost = 1e12;
+template <class T>
+constexpr const char* kWanted =
+    std::is_integral_v<T> ? "a whole number from 1 to 10^12" : "a number from 1e-9 to 1e12";
+
 // One row of a table, read column by column.
 struct Reading {
   const CsvTable* table;
@@ -74,9 +80,12 @@ struct Reading {
     const std::string cell = Cell(column);
     T value{};
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error == std::errc() && end == cell.data() + cell.size() && value >= least) return value;
+    if (error == std::errc() && end == cell.data() + cell.size() && value >= least &&
+        static_cast<double>(value) <= kMost) {
+      return value;
+    }
     diagnostics->Error(table->file + ":" + std::to_string(row->line) + ": " + column,
-                       '"' + cell + "\"; a number above 0 is wanted");
+                       '"' + cell + "\"; " + kWanted<T> + " is wanted");
     return least;
   }
 };

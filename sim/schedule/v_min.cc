@@ -49,7 +49,7 @@ std::optional<Duration> Bubble(const PipelineShape& shape, const PassTimes& time
 
 const PipelineSchedule kVMin = {
     .name = "vmin",
-    .summary = "V-Min: chunks in a V; two thirds of the bubble and a third of the memory of 1F1B",
+    .summary = "V-Min: chunks in a V; a third of 1F1B's memory, two thirds of its bubble if F = I = W",
     .needs = "2 chunks",
     .placement = Placement::kVee,
     .chunks = 2,

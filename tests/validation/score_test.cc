@@ -79,6 +79,7 @@ TEST(Score, TheTableCountsRowsAndWeighsGroupsAlike) {
   EXPECT_THAT(ReasonTable(outcomes, "refused", [](const StepOutcome& o) { return o.refused; }),
               HasSubstr("| why | 1 |"));
   EXPECT_THAT(OutcomesCsv(outcomes), HasSubstr("\"\",\"a\",1,1.1,10.00,yes,0,\"\"\n"));
+  EXPECT_THAT(OutcomesCsv(outcomes), HasSubstr("\"\",\"b\",1,,,,,\"why\"\n"));
 }
 
 }  // namespace
