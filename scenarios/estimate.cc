@@ -65,7 +65,10 @@ class Counter {
         }
         if (unit.offloaded > sim::Bytes()) tasks_ += 2;  // out and in
       }
-      if (scenario_.layout.pipeline > 1) tasks_ += 4;  // a send and a receive each way
+      if (scenario_.layout.pipeline > 1) {
+        tasks_ += 4;  // a send and a receive each way
+        if (chunks_) transfers_ += 2 * ChunksOf(plan_.boundary);
+      }
       if (plan_.scales > sim::Bytes()) {
         tasks_ += 2;
         Tensor(plan_.scales, true);
@@ -77,6 +80,7 @@ class Counter {
     transfers_ *= micro_batches;
     for (std::size_t b = 0; b < plan_.buckets.size(); ++b) Data(static_cast<std::uint32_t>(b));
     tasks_ += 6;  // norms, tied embedding, clip, optimizer, end
+    Ring(plan_.tied_gradient, {.members = 2}, 2);
     const double bytes = chunks_ ? kBytesPerTaskOfChunks : kBytesPerTask;
     return {tasks_ + transfers_, tasks_ * bytes + transfers_ * kBytesPerTransfer};
   }
@@ -151,9 +155,12 @@ class Counter {
     if (!balanced) tasks_ -= (forward ? ring - 1 : 2 * ring - 3) / 2;
     if (!chunks_) return;
     const double shifts = forward ? ring - 1 : 2 * (ring - 1);  // of one block of keys and values
-    transfers_ += shifts * std::ceil(static_cast<double>(context.passed.count()) /
-                                     static_cast<double>(kNcclChunk.count()));
+    transfers_ += shifts * ChunksOf(context.passed);
     tasks_ += 2 * (forward ? ring - 1 : ring);
+  }
+
+  static double ChunksOf(sim::Bytes size) {
+    return std::ceil(static_cast<double>(size.count()) / static_cast<double>(kNcclChunk.count()));
   }
 
   void AllToAll(sim::Bytes size, std::int64_t members) {
@@ -207,7 +214,8 @@ class Counter {
     const auto reductions = parts * static_cast<double>(ReductionsOfStep(scenario_));
     double gathers = sharing.optimizer ? parts : 0;
     if (sharing.weights) gathers = static_cast<double>(GathersOfStep(scenario_, plan_, at));
-    tasks_ += gathers + reductions * (sharing.optimizer && sharing.replicas > 1 ? 2 : 1);
+    if (sharing.ranks == 1) gathers = 0;
+    tasks_ += gathers + reductions * ((sharing.ranks > 1 ? 1 : 0) + (sharing.replicas > 1 ? 1 : 0));
     const double before = transfers_;
     const GroupSize shard{static_cast<double>(sharing.ranks), group.channels};
     const GroupSize replicas{static_cast<double>(sharing.replicas), group.channels};

@@ -148,6 +148,15 @@ void ReadRecompute(Settings* s, Draft* draft) {
   draft->Put("training.recompute_layers", layers, s->Place("recompute-num-layers"));
 }
 
+// Layers whose activations wait on the host.
+void ReadOffload(Settings* s, Draft* draft) {
+  const char* key = "cpu-offloading-num-layers";
+  const std::int64_t layers = s->Integer(key, 0, 1000).value_or(0);
+  if (layers > 0) return draft->Put("training.offload.activation_layers", layers, s->Place(key));
+  if (s->Flag("cpu-offloading"))
+    s->Error("cpu-offloading", "of no layer; --" + std::string(key) + " is wanted");
+}
+
 // Source: core 0.14: --attention-backend for Transformer Engine; --use-flash-attn for its own layers.
 void ReadAttention(const ImportRequest& request, Settings* s, Draft* draft) {
   const std::string impl =
@@ -179,6 +188,7 @@ void ReadMegatronTraining(const ImportRequest& request, Settings* s, Draft* draf
   ReadDataParallel(s, gradient_bytes, draft);
   ReadInstances(s, request, draft);
   ReadRecompute(s, draft);
+  ReadOffload(s, draft);
   ReadAttention(request, s, draft);
   // Source: arguments.py: both are 0.1 unless given.
   constexpr double kUsual = 0.1;

@@ -100,7 +100,9 @@ constexpr KeyRule kRules[] = {
     {"model.batch_p2p_comm", kHarmless},
     {"model.ub_tp_comm_overlap_*", kHarmless},
     {"model.tp_comm_*", kHarmless},
-    {"model.cpu_offloading", kRefused, "offload to the host"},
+    {"model.cpu_offloading", kMapped},
+    {"model.cpu_offloading_num_layers", kMapped},
+    {"model.cpu_offloading_weights", kMapped},
     {"model.cpu_offloading_*", kHarmless},
     {"model.sharp", kLeftOut, "reduction in the switches"},
     {"model.headscale", kRefused, "a scale a head"},
@@ -161,6 +163,17 @@ class Adder {
   std::vector<Setting>* to_;
 };
 
+void ReadOffload(Settings* s, Adder* out) {
+  if (!s->Flag("model.cpu_offloading")) return;
+  const char* key = "model.cpu_offloading_num_layers";
+  const std::int64_t layers = s->Required(key, 1, 1000, "layers are wanted");
+  out->Add("cpu-offloading-num-layers", std::to_string(layers), key);
+  // Source: NeMo 2.0, megatron_gpt_config.yaml: on unless told otherwise.
+  if (s->Boolean("model.cpu_offloading_weights").value_or(true)) {
+    s->Error("model.cpu_offloading_weights", "weights on the host are not simulated; false is wanted");
+  }
+}
+
 void ReadPrecision(Settings* s, Adder* out) {
   const std::string precision = s->OneOf("trainer.precision", {"bf16", "bf16-mixed", "bf16-true", "16",
                                                                "16-mixed", "16-true", "32", "32-true"})
@@ -214,6 +227,7 @@ std::optional<ImportedJob> ImportNemo(const ImportRequest& request, proto::Diagn
   Settings own(request.file, "", std::move(all), false, diagnostics);
   Adder adder(&own, &arguments);
   ReadPrecision(&own, &adder);
+  ReadOffload(&own, &adder);
   ReadShapes(&own, &adder);
   // Groups given are groups that count; not given, every head has its own keys.
   const auto groups = std::find_if(arguments.begin(), arguments.end(), [](const Setting& setting) {

@@ -68,6 +68,20 @@ TEST(DeepSpeed, HasDefaultsOfItsOwn) {
   EXPECT_FALSE(training.overlap_parameter_gather);
 }
 
+// Of no other kind than Ulysses.
+TEST(DeepSpeed, SharesSequencesByExchangingHeads) {
+  ImportRequest request = RequestOf("ds.json", R"({"train_batch_size": 8,
+      "train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4, "bf16": {"enabled": true},
+      "zero_optimization": {"stage": 1}, "sequence_parallel_size": 4})",
+                                    8);
+  request.model = "llama_7b";
+  request.sequence_length = 2048;
+  const Imported imported = Import("deepspeed", request);
+  ASSERT_TRUE(imported.job) << imported.errors();
+  EXPECT_EQ(imported.job->scenario.layout.context, 4);
+  EXPECT_EQ(imported.job->scenario.layout.ulysses, 4);
+}
+
 TEST(Nanotron, LlamaThreeComesWithItsModel) {
   const Imported imported = Import("nanotron", RequestOf("n.yaml", JobText("llama3_8b_nanotron.yaml")));
   ASSERT_TRUE(imported.job) << imported.errors();

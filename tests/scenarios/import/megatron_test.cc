@@ -122,6 +122,14 @@ TEST(Megatron, RecipesOfFp8AreRecipes) {
   EXPECT_TRUE(matmul("--fp8-format hybrid --fp8-param-gather --use-distributed-optimizer").parameter_gather);
 }
 
+TEST(Megatron, LayersThatAreOffloadedAreCounted) {
+  const Imported imported = FromFlags(kSmall + "--cpu-offloading-num-layers 6");
+  ASSERT_TRUE(imported.job) << imported.errors();
+  EXPECT_EQ(imported.job->scenario.training.offload.activation_layers, 6);
+  EXPECT_THAT(FromFlags(kSmall + "--cpu-offloading").errors(),
+              HasSubstr("--cpu-offloading: of no layer; --cpu-offloading-num-layers is wanted"));
+}
+
 TEST(Megatron, KindsOfContextParallelismAreKinds) {
   const auto context = [](const std::string& flags) {
     const Imported imported = FromFlags(kSmall + "--context-parallel-size 2 " + flags);
