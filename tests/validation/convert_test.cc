@@ -40,9 +40,10 @@ StepRow RowOf(const std::string& id) {
   return {};
 }
 
-// Where the files of a test lie.
+// Where the files of a test lie; tests run side by side.
 std::string Folder(const std::string& name) {
-  std::string folder = testing::TempDir() + name;
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::string folder = testing::TempDir() + name + '_' + test;
   std::filesystem::create_directories(folder);
   return folder;
 }
