@@ -36,7 +36,8 @@ std::string TextOf(const std::string& name) {
 }
 
 std::vector<std::string> ErrorsOfText(const std::string& text) {
-  const std::string path = testing::TempDir() + "/device_of_test.textproto";
+  const std::string path = testing::TempDir() + "/device_of_" +
+                           testing::UnitTest::GetInstance()->current_test_info()->name() + ".textproto";
   std::ofstream(path) << text;
   return ErrorsOf(path);
 }

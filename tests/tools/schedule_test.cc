@@ -24,7 +24,10 @@ Result Schedule(std::vector<std::string> words) {
 // A path in a folder of its own, which goes with it.
 class Folder {
  public:
-  Folder() : path_(std::filesystem::path(testing::TempDir()) / "orrery_schedule_test") {
+  Folder()
+      : path_(std::filesystem::path(testing::TempDir()) /
+              (std::string("orrery_schedule_") +
+               testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }
