@@ -189,10 +189,12 @@ struct Block {
 
   std::vector<Activation> activations;  // kept when nothing is recomputed
 
-  // Weights of its linear layers, experts included: casts at the first micro-batch of a step,
-  // how many numbers (of them, of spread experts), the copies' bytes. Zero without a recipe.
-  std::vector<sim::Kernel> weight_casts;
+  // Weights of its linear layers, experts included: casts into all the copies that products need, or
+  // into one of them (nothing where one copy is the weights); how many numbers and matrices (of them,
+  // of spread experts), the copies' bytes. Zero without a recipe.
+  std::vector<sim::Kernel> weight_casts, one_copy_casts;
   std::int64_t cast_weights = 0, spread_cast_weights = 0;
+  std::int64_t cast_matrices = 0, spread_cast_matrices = 0;
   sim::Bytes cast_weight_bytes;
 
   // Bytes of the tensor that tensor-parallel communication moves: the whole

@@ -115,7 +115,10 @@ void AddRouter(const Layer& layer, Block* block) {
 
 void AddWeightCasts(const Layer& layer, Block* block) {
   AddFeedForwardWeightCasts(layer.routed, block);
-  if (layer.execution.spreads_experts()) block->spread_cast_weights = block->cast_weights;
+  if (layer.execution.spreads_experts()) {
+    block->spread_cast_weights = block->cast_weights;
+    block->spread_cast_matrices = block->cast_matrices;
+  }
   if (layer.has_shared()) AddFeedForwardWeightCasts(layer.shared, block);
 }
 

@@ -3,6 +3,8 @@
 namespace models {
 namespace {
 
+constexpr std::int64_t kFp32 = 4;
+
 sim::Kernel Streaming(const char* name, std::int64_t bytes) {
   return {.name = name,
           .kind = sim::KernelKind::kMemory,
@@ -14,8 +16,7 @@ sim::Kernel Streaming(const char* name, std::int64_t bytes) {
 }  // namespace
 
 std::vector<sim::Kernel> OptimizerKernels(std::int64_t held, std::int64_t owned, sim::NumberFormat format,
-                                          sim::NumberFormat gradient_format) {
-  constexpr std::int64_t kFp32 = 4;
+                                          sim::NumberFormat gradient_format, std::int64_t cast) {
   const std::int64_t gradient = sim::ByteWidth(gradient_format);
   const std::int64_t weight = sim::ByteWidth(format);
   std::vector<sim::Kernel> kernels;
@@ -23,9 +24,17 @@ std::vector<sim::Kernel> OptimizerKernels(std::int64_t held, std::int64_t owned,
   if (format == sim::NumberFormat::kFp16) kernels.push_back(Streaming("unscale", owned * 2 * kFp32));
   kernels.push_back(Streaming("gradient norm", owned * kFp32));
   kernels.push_back(Streaming("adam", owned * 7 * kFp32));
-  if (weight < kFp32) kernels.push_back(Streaming("narrow weights", owned * (kFp32 + weight)));
+  if (weight < kFp32) kernels.push_back(Streaming("narrow weights", (owned - cast) * (kFp32 + weight)));
   kernels.push_back(Streaming("clear gradients", held * gradient));
   return kernels;
+}
+
+std::vector<sim::Kernel> FindLargestKernels(std::int64_t cast) {
+  return {Streaming("find largest", cast * kFp32)};
+}
+
+std::vector<sim::Kernel> CastKernels(std::int64_t cast) {
+  return {Streaming("cast_weights", cast * (kFp32 + 1))};
 }
 
 }  // namespace models

@@ -10,9 +10,6 @@ bool ScalesBlocks(const Matmul& matmul) {
   return matmul.recipe == Recipe::kBlock || matmul.recipe == Recipe::kMx;
 }
 
-// Copies that products both ways need.
-std::int64_t Copies(const Matmul& matmul) { return ScalesBlocks(matmul) || matmul.one_order ? 2 : 1; }
-
 // Copies before a gather, behind which a second one can be made.
 std::int64_t CopiesThatTravel(const Matmul& matmul) { return ScalesBlocks(matmul) ? 2 : 1; }
 
@@ -56,6 +53,8 @@ sim::NumberFormat FormatOf(Recipe recipe, sim::NumberFormat otherwise) {
 sim::NumberFormat LinearFormat(const Execution& execution) {
   return FormatOf(execution.matmul.recipe, execution.format);
 }
+
+std::int64_t Copies(const Matmul& matmul) { return ScalesBlocks(matmul) || matmul.one_order ? 2 : 1; }
 
 const char* ToText(Recipe recipe) {
   switch (recipe) {
@@ -110,10 +109,12 @@ void AddWeightCast(const Execution& execution, std::int64_t out, std::int64_t in
   const Matmul& matmul = execution.matmul;
   const std::int64_t numbers = out * in * experts, copies = Copies(matmul);
   block->cast_weights += numbers;
+  block->cast_matrices += experts;
   if (matmul.eight_bit_weights) {
     AddSecondCopy(execution, numbers, &block->weight_casts);
   } else {
     block->weight_casts.push_back(Cast("cast_weights", execution, numbers, copies));
+    block->one_copy_casts.push_back(Cast("cast_weights", execution, numbers, 1));
   }
   // Blocks of 128 x 128 have next to no scales.
   const std::int64_t kept = matmul.eight_bit_weights ? copies - 1 : copies;

@@ -12,7 +12,9 @@
 //   input      cast before its gather (sequence parallelism), so 8 bits travel; the copy for the
 //              weight gradient is kept in place of the 16-bit tensor
 //   gradient   cast once for both products, before its gather likewise
-//   weights    cast at the first micro-batch of a step; both copies are kept
+//   weights    cast at the first micro-batch of a step; both copies are kept. Where ranks hold shares of
+//              them (ZERO_3), behind each gather into the copies that are needed until the weights are
+//              given back; or the shares before it, and a copy is turned round behind it
 //
 // With one scale a tensor a gathered copy is turned round after its gather; blocks'
 // copies differ in their scales, so both travel.
@@ -40,6 +42,9 @@ namespace models {
 sim::NumberFormat FormatOf(Recipe recipe, sim::NumberFormat otherwise);
 sim::NumberFormat LinearFormat(const Execution& execution);
 const char* ToText(Recipe recipe);  // "FP8_BLOCK"; "" for none
+
+// Copies that products both ways need.
+std::int64_t Copies(const Matmul& matmul);
 
 // Bytes of `numbers` in `copies` eight-bit copies, scales included. REQUIRES: a recipe
 std::int64_t CastBytes(const Matmul& matmul, std::int64_t numbers, std::int64_t copies);

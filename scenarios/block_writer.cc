@@ -30,10 +30,13 @@ BlockWriter::BlockWriter(const Job& job, const StagePlan& plan, RankTape* tape)
   }
 }
 
-void BlockWriter::CastWeights(const Unit& unit, std::int64_t micro_batch) {
-  for (const std::uint32_t block : unit.blocks) {
-    tape_->Work(plan_.blocks[block].weight_casts, TaskClass::kForward,
-                LabelOf(names_[block], micro_batch, unit.layer));
+void BlockWriter::CastWeights(const Unit& unit, WeightCast cast, std::int64_t micro_batch,
+                              TaskClass task_class) {
+  if (cast == WeightCast::kNone) return;
+  for (const std::uint32_t at : unit.blocks) {
+    const BlockPlan& block = plan_.blocks[at];
+    tape_->Work(cast == WeightCast::kOneCopy ? block.one_copy_casts : block.weight_casts, task_class,
+                LabelOf(names_[at], micro_batch, unit.layer));
   }
 }
 

@@ -23,8 +23,8 @@ class BlockWriter {
   // All three must outlive this.
   BlockWriter(const Job& job, const StagePlan& plan, RankTape* tape);
 
-  // What a recipe makes of a unit's weights once a step, before the first forward; none without a recipe.
-  void CastWeights(const Unit& unit, std::int64_t micro_batch);
+  // What a recipe makes of a unit's weights before a pass of that class; nothing without a recipe.
+  void CastWeights(const Unit& unit, WeightCast cast, std::int64_t micro_batch, sim::TaskClass task_class);
   // All blocks of a unit in order; recomputation is a forward of another class.
   void Forward(const Unit& unit, std::int64_t micro_batch, sim::TaskClass task_class);
   void Backward(const Unit& unit, std::int64_t micro_batch);

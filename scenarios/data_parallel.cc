@@ -16,8 +16,12 @@ DataParallel::DataParallel(const Job& job, const StagePlan& plan, RankTape* tape
       others_(Cut(
           WithCopies(job.scenario.pipeline, job.scenario.layout, job.scenario.layout.Copies(tape->rank())),
           sharing_)),
-      whole_(job.scenario, plan),
       parameters_ready_(plan.buckets.size(), sim::TaskId::None()) {
+  if (sharing_.weights) whole_.emplace(job.scenario, plan);
+  if (sharing_.weights && job.scenario.training.matmul.parameter_gather) {
+    cast_name_ = job.builder->Name("cast share");
+    scales_name_ = job.builder->Name("weight scales");
+  }
   if (plan.spread == 0) return;
   experts_ = Cut(WithCopies(job.scenario.pipeline, job.scenario.layout,
                             job.scenario.layout.Group(tape->rank(), ExpertDimension::kExpertData)),
@@ -44,7 +48,7 @@ void DataParallel::StartStep() {
 }
 
 void DataParallel::BeforeForward(const Unit& unit) {
-  if (sharing_.weights) GatherUnits(whole_.BeforeForward(unit.bucket));
+  if (whole_) GatherUnits(whole_->BeforeForward(unit), TaskClass::kForward);
   const auto wait_for = [&](std::uint32_t bucket) {
     tape_->WaitFor(parameters_ready_[bucket]);
     parameters_ready_[bucket] = sim::TaskId::None();
@@ -54,24 +58,37 @@ void DataParallel::BeforeForward(const Unit& unit) {
 }
 
 void DataParallel::AfterForward(const Unit& unit) {
-  if (sharing_.weights) whole_.AfterForward(unit.bucket);
+  if (whole_) whole_->AfterForward(unit);
 }
 
 void DataParallel::BeforeBackward(const Unit& unit) {
-  if (!sharing_.weights) return;
-  GatherUnits(whole_.BeforeBackward(unit.bucket));
+  if (!whole_) return;
+  GatherUnits(whole_->BeforeBackward(unit), TaskClass::kBackward);
   tape_->WaitFor(parameters_ready_[unit.bucket]);
   parameters_ready_[unit.bucket] = sim::TaskId::None();
 }
 
+WeightCast DataParallel::CastForForward(const Unit& unit, bool first_of_chunk) {
+  if (whole_) return whole_->CastForForward(unit);
+  return first_of_chunk ? WeightCast::kAllCopies : WeightCast::kNone;
+}
+
+WeightCast DataParallel::CastForBackward(const Unit& unit) {
+  return whole_ ? whole_->CastForBackward(unit) : WeightCast::kNone;
+}
+
 // A gather starts when the unit before the one that runs next has ended, and with
 // it given its memory back.
-void DataParallel::GatherUnits(const std::vector<std::uint32_t>& buckets) {
-  for (const std::uint32_t bucket : buckets) parameters_ready_[bucket] = GatherBucket(plan_.buckets[bucket]);
+void DataParallel::GatherUnits(const std::vector<std::uint32_t>& buckets, TaskClass task_class) {
+  for (const std::uint32_t at : buckets) {
+    const Bucket& bucket = plan_.buckets[at];
+    tape_->Work(bucket.share_cast, task_class, LabelOf(cast_name_, -1));
+    parameters_ready_[at] = GatherBucket(bucket);
+  }
 }
 
 void DataParallel::AfterBackward(const Unit& unit, bool last) {
-  if (sharing_.weights) whole_.AfterBackward(unit.bucket);
+  if (whole_) whole_->AfterBackward(unit);
   if (!last && sharding().no_sync) return;
   const bool overlap = job_.scenario.training.overlap_gradient_reduce;
   if (!overlap && sharding().no_sync) return;
@@ -92,6 +109,15 @@ void DataParallel::BeforeOptimizer() {
     for (const Bucket& bucket : plan_.buckets) tape_->WaitForAtEnd(ReduceBucket(bucket));
   }
   tape_->TakeEndWaits();
+}
+
+void DataParallel::ReduceScales() {
+  const auto reduce = [&](const Groups& groups, sim::Bytes size) {
+    tape_->WaitFor(Issue(job_, groups.shard, {CollectiveKind::kAllReduce, size, TaskClass::kData},
+                         StreamKind::kData, LabelOf(scales_name_, -1), tape_));
+  };
+  reduce(others_, plan_.share_scales);
+  if (plan_.spread > 0) reduce(experts_, plan_.expert_share_scales);
 }
 
 void DataParallel::AfterOptimizer() {

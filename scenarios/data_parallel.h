@@ -6,10 +6,12 @@
 #define SCENARIOS_DATA_PARALLEL_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "scenarios/job.h"
 #include "scenarios/sharding.h"
+#include "scenarios/whole_units.h"
 
 namespace scenarios {
 
@@ -24,10 +26,15 @@ class DataParallel {
   void BeforeForward(const Unit& unit);
   void AfterForward(const Unit& unit);
   void BeforeBackward(const Unit& unit);
+  // What is cast of its weights then.
+  WeightCast CastForForward(const Unit& unit, bool first_of_chunk);
+  WeightCast CastForBackward(const Unit& unit);
   // The gradients of the unit are complete for one micro-batch, the `last` of the step or not.
   void AfterBackward(const Unit& unit, bool last);
   // All gradients of the step are reduced, as far as the optimizer waits for them.
   void BeforeOptimizer();
+  // Behind the update: the largest numbers of weights that are cast by shares.
+  void ReduceScales();
   void AfterOptimizer();
 
  private:
@@ -40,7 +47,7 @@ class DataParallel {
 
   const Sharding& sharding() const { return job_.scenario.training.sharding; }
   bool GathersOnceAStep() const { return sharing_.optimizer && !sharing_.weights; }
-  void GatherUnits(const std::vector<std::uint32_t>& buckets);
+  void GatherUnits(const std::vector<std::uint32_t>& buckets, sim::TaskClass task_class);
   sim::TaskId GatherBucket(const Bucket& bucket);
   sim::TaskId ReduceBucket(const Bucket& bucket);
   sim::TaskId ReducePart(std::int64_t numbers, const Groups& groups);
@@ -51,8 +58,9 @@ class DataParallel {
   RankTape* tape_;
   const Sharing sharing_;
   Groups others_, experts_;  // experts_ means something where the stage has spread experts
-  WholeUnits whole_;
+  std::optional<WholeUnits> whole_;  // where weights are cut
   std::vector<sim::TaskId> parameters_ready_;  // by bucket; none once waited for
+  std::uint16_t cast_name_ = 0, scales_name_ = 0;
   sim::TaskId reducing_;                       // the last reduction of sharded gradients
 };
 

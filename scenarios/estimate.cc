@@ -79,6 +79,7 @@ class Counter {
     tasks_ *= micro_batches;
     transfers_ *= micro_batches;
     for (std::size_t b = 0; b < plan_.buckets.size(); ++b) Data(static_cast<std::uint32_t>(b));
+    tasks_ += 2 * static_cast<double>(plan_.casts);  // of both blocks of a layer
     tasks_ += 6;  // norms, tied embedding, clip, optimizer, end
     Ring(plan_.tied_gradient, {.members = 2}, 2);
     const double bytes = chunks_ ? kBytesPerTaskOfChunks : kBytesPerTask;
@@ -214,6 +215,7 @@ class Counter {
     const auto reductions = parts * static_cast<double>(ReductionsOfStep(scenario_));
     double gathers = sharing.optimizer ? parts : 0;
     if (sharing.weights) gathers = static_cast<double>(GathersOfStep(scenario_, plan_, at));
+    if (bucket.share_cast.alone > sim::Duration()) tasks_ += gathers;
     if (sharing.ranks == 1) gathers = 0;
     tasks_ += gathers + reductions * ((sharing.ranks > 1 ? 1 : 0) + (sharing.replicas > 1 ? 1 : 0));
     const double before = transfers_;
@@ -251,7 +253,7 @@ bool HasEndlessWork(const StagePlan& plan) {
          std::any_of(plan.blocks.begin(), plan.blocks.end(), [&](const BlockPlan& b) {
            return endless(b.before_gather) || endless(b.main) || endless(b.after_reduce) ||
                   endless(b.backward_head) || endless(b.backward_main) || endless(b.backward_weight) ||
-                  endless(b.backward_tail) || endless(b.selective_recompute) || endless(b.weight_casts) ||
+                  endless(b.backward_tail) || endless(b.selective_recompute) || endless(b.weight_casts) || endless(b.one_copy_casts) ||
                   endless(b.context.after) || endless(b.context.backward_after) ||
                   std::any_of(b.context.pieces.begin(), b.context.pieces.end(),
                               [&](const ContextPlan::Piece& p) {

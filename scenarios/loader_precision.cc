@@ -43,20 +43,21 @@ void CheckTogether(const Block& block, const Scenario& scenario) {
     block.Error("recipe", std::string("with training.format ") + hardware::ToText(training.format) +
                               "; BF16 or FP16 is wanted");
   }
-  if (training.optimizer_sharding == OptimizerSharding::kZero3) {
-    block.Error("recipe",
-                "is not simulated with optimizer_sharding ZERO_3, which would cast or gather "
-                "weights for each micro-batch; ZERO_1 or ZERO_2 would do");
-  }
   if (training.recompute == Recompute::kSelective &&
       (training.selective.norm_output || training.selective.nonlinearity)) {
     block.Error("recipe",
                 "is not simulated with recompute_modules LAYERNORM or NONLINEARITY, whose outputs "
                 "are kept in eight bits only; CORE_ATTENTION would do");
   }
+  const bool cut = training.optimizer_sharding == OptimizerSharding::kZero3;
+  if (training.matmul.cast_each_gather && !(cut && training.matmul.parameter_gather)) {
+    block.Error("cast_each_gather", "true needs fp8_param_gather true and optimizer_sharding ZERO_3");
+  }
   if (!training.matmul.parameter_gather) return;
   const bool sharded = training.optimizer_sharding != OptimizerSharding::kReplicated;
-  if (!sharded) block.Error("fp8_param_gather", "nothing is gathered with NONE; ZERO_1 or ZERO_2 is wanted");
+  if (!sharded) {
+    block.Error("fp8_param_gather", "nothing is gathered with NONE; ZERO_1, ZERO_2 or ZERO_3 is wanted");
+  }
   if (training.matmul.recipe == models::Recipe::kMx) {
     block.Error("fp8_param_gather", "MXFP8 weights are gathered in BF16; false is wanted");
   }
@@ -84,6 +85,7 @@ void ReadMatmul(const config::Training& in, const Block& training, bool has_devi
       some("first_layers_bf16", from.has_first_layers_bf16(), from.first_layers_bf16());
   matmul.last_layers_bf16 = some("last_layers_bf16", from.has_last_layers_bf16(), from.last_layers_bf16());
   matmul.parameter_gather = from.fp8_param_gather();
+  matmul.cast_each_gather = from.cast_each_gather();
   CheckTogether(block, *scenario);
   if (has_device) CheckDevice(block, *scenario);
 }

@@ -54,7 +54,8 @@ struct FullRecompute {
 struct Matmul {
   models::Recipe recipe = models::Recipe::kNone;
   std::int64_t first_layers_bf16 = 0, last_layers_bf16 = 0;  // of the model, that stay in 16 bits
-  bool parameter_gather = false;  // weights of linear layers are held and gathered in eight bits
+  bool parameter_gather = false;  // weights of linear layers are gathered in eight bits, and held so
+  bool cast_each_gather = false;  // but for shares that are held in 16 and cast before each gather
 };
 
 // What leaves the device for the memory of its host; see offload.h.

@@ -1,7 +1,5 @@
 #include "scenarios/sharding.h"
 
-#include <algorithm>
-
 namespace scenarios {
 
 Sharing SharingOf(const Scenario& scenario, bool experts) {
@@ -23,6 +21,11 @@ models::Shares SharesOf(const Scenario& scenario, bool experts) {
   return {.weights = sharing.weights ? sharing.ranks : 1,
           .gradients = scattered ? sharing.ranks : 1,
           .optimizer = sharing.ranks};
+}
+
+bool HoldsEightBits(const Scenario& scenario) {
+  const Matmul& matmul = scenario.training.matmul;
+  return matmul.parameter_gather && !matmul.cast_each_gather;
 }
 
 std::int64_t ReductionsOfStep(const Scenario& scenario) {
@@ -48,40 +51,6 @@ sim::Bytes WeightsOf(const Scenario& scenario, const Bucket& bucket) {
 
 sim::Bytes GradientsOf(const Scenario& scenario, const Bucket& bucket) {
   return sim::Bytes(bucket.parameters * sim::ByteWidth(scenario.training.gradient_format));
-}
-
-void WholeUnits::Take(std::uint32_t bucket, std::vector<std::uint32_t>* missing) {
-  if (whole_[bucket]) return;
-  whole_[bucket] = true;
-  missing->push_back(bucket);
-}
-
-// The forward goes from the last bucket to the first.
-std::vector<std::uint32_t> WholeUnits::BeforeForward(std::uint32_t bucket) {
-  std::vector<std::uint32_t> missing;
-  const std::int64_t last = std::max<std::int64_t>(0, bucket - scenario_.training.sharding.prefetch);
-  for (std::int64_t b = bucket; b >= last; --b) Take(static_cast<std::uint32_t>(b), &missing);
-  return missing;
-}
-
-std::vector<std::uint32_t> WholeUnits::BeforeBackward(std::uint32_t bucket) {
-  std::vector<std::uint32_t> missing;
-  const std::int64_t last = std::min<std::int64_t>(static_cast<std::int64_t>(whole_.size()) - 1,
-                                                   bucket + scenario_.training.sharding.prefetch);
-  for (std::int64_t b = bucket; b <= last; ++b) Take(static_cast<std::uint32_t>(b), &missing);
-  return missing;
-}
-
-void WholeUnits::AfterForward(std::uint32_t bucket) {
-  if (!StaysWhole(scenario_, plan_, bucket)) whole_[bucket] = false;
-}
-
-sim::Bytes WholeUnits::bytes() const {
-  sim::Bytes sum;
-  for (std::size_t b = 0; b < whole_.size(); ++b) {
-    if (whole_[b]) sum += WeightsOf(scenario_, plan_.buckets[b]);
-  }
-  return sum;
 }
 
 }  // namespace scenarios

@@ -1,9 +1,5 @@
 // Who of the data ranks holds what, and how often it moves in a step: DDP, ZeRO-1
-// to 3, FSDP and HSDP as one description.
-//
-// Weights cut by ZERO_3 are gathered one unit at a time: before its forward and,
-// if it was resharded after that, again before its backward. While one unit runs,
-// those that come next are gathered beside it.
+// to 3, FSDP and HSDP as one description. Which units are whole when: whole_units.h.
 //
 // Sources: Rajbhandari et al., "ZeRO: memory optimizations toward training trillion
 // parameter models", SC 2020; Zhao et al., "PyTorch FSDP: experiences on scaling fully
@@ -13,7 +9,6 @@
 #define SCENARIOS_SHARDING_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "models/memory.h"
 #include "scenarios/scenario.h"
@@ -37,6 +32,9 @@ Sharing SharingOf(const Scenario& scenario, bool experts = false);
 // that are not reduced before the last micro-batch are held whole.
 models::Shares SharesOf(const Scenario& scenario, bool experts = false);
 
+// Whether weights of linear layers are held in eight bits, all of them or a share.
+bool HoldsEightBits(const Scenario& scenario);
+
 // How often a bucket is reduced in a step.
 std::int64_t ReductionsOfStep(const Scenario& scenario);
 
@@ -50,30 +48,6 @@ std::int64_t GathersOfStep(const Scenario& scenario, const StagePlan& plan, std:
 // Bytes of one gathered unit, or of one bucket's gradients.
 sim::Bytes WeightsOf(const Scenario& scenario, const Bucket& bucket);
 sim::Bytes GradientsOf(const Scenario& scenario, const Bucket& bucket);
-
-// Which units are whole as a rank goes through its micro-batches.
-class WholeUnits {
- public:
-  // Both must outlive this.
-  WholeUnits(const Scenario& scenario, const StagePlan& plan)
-      : scenario_(scenario), plan_(plan), whole_(plan.buckets.size(), false) {}
-
-  // The units to gather now: that one and those ahead of it that are not whole.
-  // They are whole from now on.
-  std::vector<std::uint32_t> BeforeForward(std::uint32_t bucket);
-  std::vector<std::uint32_t> BeforeBackward(std::uint32_t bucket);
-  void AfterForward(std::uint32_t bucket);
-  void AfterBackward(std::uint32_t bucket) { whole_[bucket] = false; }
-
-  sim::Bytes bytes() const;
-
- private:
-  void Take(std::uint32_t bucket, std::vector<std::uint32_t>* missing);
-
-  const Scenario& scenario_;
-  const StagePlan& plan_;
-  std::vector<bool> whole_;  // by bucket
-};
 
 }  // namespace scenarios
 

@@ -5,6 +5,7 @@
 #include "models/memory.h"
 #include "scenarios/offload.h"
 #include "scenarios/sharding.h"
+#include "scenarios/whole_units.h"
 
 namespace scenarios {
 namespace {
@@ -89,24 +90,6 @@ sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
   return most;
 }
 
-// The most units that are whole at a time, in a forward and the backward behind it.
-sim::Bytes GatheredAtOnce(const Scenario& scenario, const StagePlan& plan) {
-  WholeUnits whole(scenario, plan);
-  sim::Bytes most;
-  const auto buckets = static_cast<std::uint32_t>(plan.buckets.size());
-  for (std::uint32_t bucket = buckets; bucket-- > 0;) {
-    whole.BeforeForward(bucket);
-    most = std::max(most, whole.bytes());
-    whole.AfterForward(bucket);
-  }
-  for (std::uint32_t bucket = 0; bucket < buckets; ++bucket) {
-    whole.BeforeBackward(bucket);
-    most = std::max(most, whole.bytes());
-    whole.AfterBackward(bucket);
-  }
-  return most;
-}
-
 // Keys and values of other ranks of the context group, and their gradients, in the
 // backward: of a ring two blocks of each, the one in hand and the one that comes.
 sim::Bytes ContextAtOnce(const StagePlan& plan) {
@@ -129,9 +112,11 @@ sim::Bytes UnreducedAtOnce(const Scenario& scenario, const StagePlan& plan) {
   return most;
 }
 
-// Weights held in eight bits are smaller; the copies for products come on top.
+// Weights held in eight bits are smaller; the copies for products come on top: all of them where
+// weights are whole.
 void AddCastWeights(const Scenario& scenario, const StagePlan& plan, std::vector<BytePart>* parts) {
   if (scenario.training.matmul.recipe == models::Recipe::kNone) return;
+  const models::Shares shares = SharesOf(scenario), expert_shares = SharesOf(scenario, /*experts=*/true);
   sim::Bytes copies;
   std::int64_t common = 0, spread = 0;
   for (const std::vector<Unit>& units : plan.chunks) {
@@ -141,14 +126,16 @@ void AddCastWeights(const Scenario& scenario, const StagePlan& plan, std::vector
       spread += unit.spread_cast_weights;
     }
   }
-  if (scenario.training.matmul.parameter_gather) {
+  if (HoldsEightBits(scenario)) {
     const std::int64_t saved = sim::ByteWidth(scenario.training.format) - 1;
     for (BytePart& part : *parts) {
-      if (part.name == "weights") part.bytes = part.bytes - sim::Bytes(saved * common);
-      if (part.name == "expert_weights") part.bytes = part.bytes - sim::Bytes(saved * spread);
+      if (part.name == "weights") part.bytes = part.bytes - sim::Bytes(saved * (common / shares.weights));
+      if (part.name == "expert_weights") {
+        part.bytes = part.bytes - sim::Bytes(saved * (spread / expert_shares.weights));
+      }
     }
   }
-  parts->push_back({"fp8_weights", copies});
+  if (!SharingOf(scenario).weights) parts->push_back({"fp8_weights", copies});
 }
 
 }  // namespace
@@ -176,7 +163,11 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
   memory.parts.push_back({"recomputed", whole ? RecomputedAtOnce(scenario, plan) : sim::Bytes()});
   if (Offloads(scenario)) memory.parts.push_back({"offload_buffers", OffloadBuffers(plan)});
   if (scenario.layout.context > 1) memory.parts.push_back({"context", ContextAtOnce(plan)});
-  if (SharingOf(scenario).weights) memory.parts.push_back({"gathered", GatheredAtOnce(scenario, plan)});
+  if (SharingOf(scenario).weights) {
+    const PlayedUnits units = PlayUnits(scenario, plan, order);
+    if (training.matmul.recipe != models::Recipe::kNone) memory.parts.push_back({"fp8_weights", units.copies});
+    memory.parts.push_back({"gathered", units.gathered});
+  }
   if (SharesOf(scenario).gradients > 1) {
     memory.parts.push_back({"unreduced", UnreducedAtOnce(scenario, plan)});
   }

@@ -9,6 +9,7 @@
 #include "models/memory.h"
 #include "models/optimizer.h"
 #include "models/transformer.h"
+#include "scenarios/buckets.h"
 #include "scenarios/sharding.h"
 
 namespace scenarios {
@@ -81,6 +82,7 @@ BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block,
           .backward_tail = TimesOf(cost, block.backward_tail),
           .selective_recompute = TimesOf(cost, block.selective_recompute),
           .weight_casts = TimesOf(cost, block.weight_casts),
+          .one_copy_casts = TimesOf(cost, block.one_copy_casts),
           .gather_forward = block.gather_forward,
           .reduce_forward = block.reduce_forward,
           .gather_backward = block.gather_backward,
@@ -129,6 +131,8 @@ class Planner {
                 .spread = spread,
                 .cast_weights = attention.cast_weights + mlp.cast_weights - mlp.spread_cast_weights,
                 .spread_cast_weights = mlp.spread_cast_weights,
+                .cast_matrices = attention.cast_matrices + mlp.cast_matrices - mlp.spread_cast_matrices,
+                .spread_cast_matrices = mlp.spread_cast_matrices,
                 .cast_weight_bytes = attention.cast_weight_bytes + mlp.cast_weight_bytes};
       at = layers_.emplace(kind, std::move(unit)).first;
     }
@@ -212,78 +216,6 @@ void AddLayers(const Training& training, LayerRange range, Planner* planner, std
   }
 }
 
-// One series of buckets; experts that are spread have buckets of their own.
-struct BucketSeries {
-  bool experts = false;
-  std::int64_t Unit::*held;
-  std::int64_t Unit::*eight_bits;  // of them, gathered in eight bits; null: none
-  std::uint32_t Unit::*bucket;
-  bool Unit::*closes;
-  Unit* previous = nullptr;
-
-  // A bucket closes when it has reached `full` bytes; of zero, with each unit.
-  void Add(Unit* unit, std::int64_t width, sim::Bytes full, std::vector<Bucket>* buckets) {
-    if (previous == nullptr || (*buckets)[previous->*bucket].parameters * width >= full.count()) {
-      Close();
-      buckets->push_back({.experts = experts});
-      (*unit).*bucket = static_cast<std::uint32_t>(buckets->size() - 1);
-    } else {
-      (*unit).*bucket = previous->*bucket;
-    }
-    (*buckets)[(*unit).*bucket].parameters += (*unit).*held;
-    if (eight_bits != nullptr) (*buckets)[(*unit).*bucket].eight_bits += (*unit).*eight_bits;
-    previous = unit;
-  }
-  void Close() {
-    if (previous != nullptr) previous->*closes = true;
-  }
-};
-
-// A tied table that a stage holds once has its gradient with the last of its two
-// uses, the embedding's unless the head's chunk ends later.
-void PlaceTiedTable(std::int64_t table, StagePlan* plan) {
-  Unit* embedding = nullptr;
-  for (const std::uint32_t chunk : plan->by_end) {
-    for (Unit& unit : plan->chunks[chunk]) {
-      if (unit.kind == Unit::Kind::kHead && embedding != nullptr) {
-        unit.parameters += table;
-        embedding->parameters -= table;
-      }
-    }
-    if (!plan->chunks[chunk].empty() && plan->chunks[chunk].front().kind == Unit::Kind::kEmbedding) {
-      if (plan->chunks[chunk].back().kind != Unit::Kind::kHead) embedding = &plan->chunks[chunk].front();
-    }
-  }
-}
-
-// Gradients become ready chunk by chunk, from the last unit of each to its first.
-// Where weights are cut, each unit is a bucket: what is gathered at once.
-void FillBuckets(const Scenario& scenario, StagePlan* plan) {
-  const std::int64_t width = sim::ByteWidth(scenario.training.gradient_format);
-  const bool by_unit = SharingOf(scenario).weights;
-  const sim::Bytes full = by_unit ? sim::Bytes() : scenario.training.bucket;
-  const bool eight = scenario.training.matmul.parameter_gather;
-  BucketSeries experts{true, &Unit::spread, eight ? &Unit::spread_cast_weights : nullptr,
-                       &Unit::expert_bucket, &Unit::closes_expert_bucket};
-  BucketSeries others{false, &Unit::parameters, eight ? &Unit::cast_weights : nullptr, &Unit::bucket,
-                      &Unit::closes_bucket};
-  for (const std::uint32_t at : plan->by_end) {
-    std::vector<Unit>& chunk = plan->chunks[at];
-    for (auto unit = chunk.rbegin(); unit != chunk.rend(); ++unit) {
-      if (unit->spread > 0) experts.Add(&*unit, width, full, &plan->buckets);
-      others.Add(&*unit, width, full, &plan->buckets);
-    }
-  }
-  experts.Close();
-  others.Close();
-  if (by_unit) return;
-  for (Bucket& bucket : plan->buckets) {
-    const std::int64_t most = std::max<std::int64_t>(1, bucket.parameters);
-    bucket.parts =
-        std::clamp<std::int64_t>(bucket.parameters * width / scenario.training.bucket.count(), 1, most);
-  }
-}
-
 // Transformer Engine reduces what its delayed scales are made of once a pass through a
 // chunk (Megatron-LM's tp-only-amax-red): three FP32 numbers for each of a layer's linear
 // layers.
@@ -342,7 +274,7 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
   const bool tied = scenario.model.tied_embedding;
   const std::int64_t table = tied ? planner.Held({.head = true}).head.total() : 0;
   PlaceTiedTable(table, &plan);
-  FillBuckets(scenario, &plan);
+  FillBuckets(scenario, cost, steps, &plan);
 
   const Training& training = scenario.training;
   plan.spread = planner.SpreadOf(plan.held);
@@ -351,9 +283,11 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
   const auto share = [&](std::int64_t ranks, std::int64_t expert_ranks) {
     return (common + ranks - 1) / ranks + (plan.spread + expert_ranks - 1) / expert_ranks;
   };
-  plan.optimizer = TimesOf(cost, models::OptimizerKernels(share(shares.gradients, expert_shares.gradients),
+  const std::int64_t cast = PlanShares(scenario, cost, &plan);
+  plan.optimizer = plan.optimizer +
+                   TimesOf(cost, models::OptimizerKernels(share(shares.gradients, expert_shares.gradients),
                                                           share(shares.optimizer, expert_shares.optimizer),
-                                                          training.format, training.gradient_format));
+                                                          training.format, training.gradient_format, cast));
   plan.boundary = models::LayerInput(scenario.model, ExecutionOf(scenario));
   if (ends.embedding != ends.head) {
     plan.tied_gradient = sim::Bytes(table * sim::ByteWidth(training.gradient_format));

@@ -53,7 +53,8 @@ struct BlockPlan {
   sim::WorkTimes before_gather = {}, main = {}, after_reduce = {};
   sim::WorkTimes backward_head = {}, backward_main = {}, backward_weight = {}, backward_tail = {};
   sim::WorkTimes selective_recompute = {};
-  sim::WorkTimes weight_casts = {};  // at the first micro-batch of a step
+  // Into all eight-bit copies, at the first micro-batch of a step or behind gathers; or into one of them.
+  sim::WorkTimes weight_casts = {}, one_copy_casts = {};
   sim::Bytes gather_forward = {}, reduce_forward = {}, gather_backward = {}, reduce_backward = {};
   sim::Bytes gather_again = {};
   std::int64_t small_reduces = 0;  // all-reduces of small_reduce bytes at the end of main
@@ -65,6 +66,9 @@ struct BlockPlan {
   sim::Bytes activations = {};  // kept per micro-batch under the scenario's recomputation
   SplitBackward split = {};
 };
+
+// What is cast of a unit's weights before a pass.
+enum class WeightCast : std::uint8_t { kNone, kOneCopy, kAllCopies };
 
 // A part of a stage whose gradients become ready at one time: a layer, the
 // embedding or the head.
@@ -80,6 +84,7 @@ struct Unit {
   std::uint32_t expert_bucket = 0;         // means something where spread > 0
   bool closes_expert_bucket = false;
   std::int64_t cast_weights = 0, spread_cast_weights = 0;  // in eight bits, of `parameters` and of `spread`
+  std::int64_t cast_matrices = 0, spread_cast_matrices = 0;
   sim::Bytes cast_weight_bytes = {};                       // of their copies
   models::Recompute recompute = models::Recompute::kNone;  // of a layer
   // kFull: layers of one group run again together, from the first one's input, before
@@ -96,6 +101,8 @@ struct Bucket {
   std::int64_t parts = 1;       // near-equal; see PartOf
   bool experts = false;         // reduced over the ranks that hold the same experts
   std::int64_t eight_bits = 0;  // of `parameters`, gathered in eight bits
+  std::int64_t gathers = 0;     // in a step, where weights are cut
+  sim::WorkTimes share_cast;    // before each gather, of this rank's share
 };
 
 // The parameters of one part of a bucket; parts differ by one at most.
@@ -111,6 +118,10 @@ struct StagePlan {
   models::StageParameters held;           // by one rank, all chunks together
   std::int64_t spread = 0;                // of them, routed experts with a layout of their own
   sim::WorkTimes optimizer;               // clip and update of what a rank owns
+  // Shares in eight bits: largest numbers, reduced over those who share a copy, and the cast behind that.
+  sim::Bytes share_scales, expert_share_scales;
+  sim::WorkTimes share_cast;
+  std::int64_t casts = 0;  // of units behind gathers, in a step
   sim::Bytes boundary;                    // activations sent to the next piece, one micro-batch, one rank
   sim::Bytes tied_gradient;               // to reduce between first and last stage; zero = none
   sim::Bytes scales;             // kTensorDelayed: largest numbers of a chunk, reduced over the tensor group

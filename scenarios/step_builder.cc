@@ -83,7 +83,7 @@ void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at, bool f
   for (const Unit& unit : plan_.chunks[at.chunk]) {
     data_.BeforeForward(unit);
     if (offload_) offload_->BeforeForward(unit);
-    if (first_of_chunk) blocks_.CastWeights(unit, at.microbatch);
+    blocks_.CastWeights(unit, data_.CastForForward(unit, first_of_chunk), at.microbatch, TaskClass::kForward);
     blocks_.Forward(unit, at.microbatch, TaskClass::kForward);
     data_.AfterForward(unit);
     if (offload_) offload_->AfterForward(unit, at.microbatch);
@@ -98,6 +98,7 @@ void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool 
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
     data_.BeforeBackward(*unit);
     if (offload_) offload_->BeforeBackward(units, *unit, at.microbatch);
+    blocks_.CastWeights(*unit, data_.CastForBackward(*unit), at.microbatch, TaskClass::kBackward);
     if (unit->recompute == Recompute::kFull && unit->ends_group) {
       for (const Unit* again = &*unit - unit->place_in_group; again <= &*unit; ++again) {
         blocks_.Forward(*again, at.microbatch, TaskClass::kRecompute);
@@ -136,6 +137,8 @@ void RankBuilder::FinishStep(std::int64_t step) {
                         StreamKind::kData, LabelOf(job_.names.clip, -1), &tape_));
   }
   tape_.Work(plan_.optimizer, TaskClass::kOptimizer, LabelOf(job_.names.optimizer, -1));
+  data_.ReduceScales();
+  tape_.Work(plan_.share_cast, TaskClass::kOptimizer, LabelOf(job_.names.optimizer, -1));
   data_.AfterOptimizer();
   tape_.Mark(TaskClass::kStepEnd, LabelOf(job_.names.step, step));
   if (job_.saves != nullptr) Save(step);

@@ -78,9 +78,11 @@ constexpr KeyRule kRules[] = {
     {"validation.*", kHarmless},
     {"compile.*", kLeftOut, "kernels that the compiler fuses"},
     {"float8.recipe_name", kMapped},
+    {"float8.enable_fsdp_float8_all_gather", kMapped},
     {"float8.*", kHarmless},
     {"mx.*", kHarmless},
     {"quantize.linear.float8.recipe_name", kMapped},
+    {"quantize.linear.float8.enable_fsdp_float8_all_gather", kMapped},
     {"quantize.*", kHarmless},
 };
 
@@ -196,7 +198,18 @@ void ReadBatch(std::int64_t data, std::int64_t stages, Settings* s, Draft* draft
              s->Place("training.seq_len"));
 }
 
-void ReadTraining(const ImportRequest& request, Settings* s, Draft* draft) {
+// Of one rank nothing is gathered, and the switch does nothing.
+// Source: torchtitan 0.1, components/quantization/float8.py.
+void ReadEightBitGather(bool cut, Settings* s, Draft* draft) {
+  for (const char* key :
+       {"float8.enable_fsdp_float8_all_gather", "quantize.linear.float8.enable_fsdp_float8_all_gather"}) {
+    if (!s->Boolean(key).value_or(false) || !cut) continue;
+    draft->Put("training.matmul.fp8_param_gather", true, s->Place(key));
+    draft->Put("training.matmul.cast_each_gather", true, s->Place(key));
+  }
+}
+
+void ReadTraining(const ImportRequest& request, bool cut, Settings* s, Draft* draft) {
   const std::string type =
       s->OneOf("training.mixed_precision_param", {"bfloat16", "float32"}).value_or("bfloat16");
   draft->Put("training.format", type == "bfloat16" ? "BF16" : "FP32",
@@ -213,6 +226,7 @@ void ReadTraining(const ImportRequest& request, Settings* s, Draft* draft) {
     }
     draft->Put("training.matmul.recipe", block ? "MXFP8" : "FP8_TENSOR_CURRENT",
                s->Place("model.converters"));
+    if (!block) ReadEightBitGather(cut, s, draft);
   }
   // The default is selective by operations, which has no field here.
   const auto mode = s->OneOf("activation_checkpoint.mode", {"none", "full"});
@@ -265,7 +279,10 @@ std::optional<ImportedJob> ImportTorchtitan(const ImportRequest& request, proto:
       devices, others > kMostRanks ? kMostRanks : static_cast<std::int64_t>(others), s, &draft);
   ReadPipeline(stages, s, &draft);
   ReadBatch(data, stages, s, &draft);
-  ReadTraining(request, s, &draft);
+  const bool cut = std::any_of(draft.entries().begin(), draft.entries().end(), [](const Draft::Entry& e) {
+    return e.path == "training.optimizer_sharding" && e.value == "ZERO_3";
+  });
+  ReadTraining(request, cut, s, &draft);
   auto not_mapped = s->NotMapped(kRules, request.keep_unknown);
   return FinishDraft(request, "torchtitan", draft, std::move(not_mapped), diagnostics);
 }

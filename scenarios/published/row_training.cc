@@ -55,28 +55,45 @@ struct Recipe {
 constexpr Recipe kRecipes[] = {{"MXFP8", config::MatmulRecipe::MXFP8},
                                {"FP8-MX", config::MatmulRecipe::MXFP8},
                                {"current", config::MatmulRecipe::FP8_TENSOR_CURRENT},
+                               {"tensorwise", config::MatmulRecipe::FP8_TENSOR_CURRENT},
                                {"FP8-CS", config::MatmulRecipe::FP8_TENSOR_CURRENT},
                                {"delayed", config::MatmulRecipe::FP8_TENSOR_DELAYED}};
+
+bool CutsWeights(const StepRow& row) { return Says(row.sharding, "FSDP") || Says(row.sharding, "ZeRO-3"); }
 
 // NeMo had no other recipe than delayed scaling before Megatron-Bridge, whose default on H100 is
 // current scaling. Source: NVIDIA, Megatron-Bridge, docs/training/mixed-precision.md.
 config::MatmulRecipe::Kind UnstatedRecipe(const StepRow& row, Draft* draft) {
-  const bool current = Says(row.source, "Megatron-Bridge");
+  const bool current = Says(row.source, "Megatron-Bridge") || Says(row.source, "torchtitan");
   draft->Assume(std::string("the recipe of FP8 is not stated: ") +
                 (current ? "current scaling" : "delayed scaling"));
   return current ? config::MatmulRecipe::FP8_TENSOR_CURRENT : config::MatmulRecipe::FP8_TENSOR_DELAYED;
 }
 
+// Cut weights are cast before they are gathered: NVIDIA's recipes with one scale a tensor hold them in eight bits,
+// torchtitan's benchmarks cast each share.
+// Source: NVIDIA, Megatron-Bridge, training/mixed_precision.py; torchtitan, docs/float8.md.
+void WriteEightBitGather(const StepRow& row, config::Matmul* matmul, Draft* draft) {
+  if (matmul->recipe() == config::MatmulRecipe::MXFP8) return;
+  draft->Assume("weights are gathered in FP8, which is not stated");
+  matmul->set_fp8_param_gather(true);
+  if (Says(row.source, "torchtitan")) matmul->set_cast_each_gather(true);
+}
+
 void WriteEightBits(const StepRow& row, Draft* draft) {
   config::Training& out = *draft->scenario->mutable_training();
   out.set_format(config::Format::BF16);
-  if (Says(row.sharding, "FSDP") || Says(row.sharding, "ZeRO-3")) {
-    return draft->Refuse("precision: FP8 with sharded weights is not simulated yet");
+  if (Says(row.precision, "rowwise")) {
+    return draft->Refuse("precision: FP8 with a scale a row is not simulated yet");
   }
+  config::Matmul* matmul = out.mutable_matmul();
   for (const Recipe& recipe : kRecipes) {
-    if (Says(row.precision, recipe.says)) return out.mutable_matmul()->set_recipe(recipe.recipe);
+    if (!Says(row.precision, recipe.says)) continue;
+    matmul->set_recipe(recipe.recipe);
+    break;
   }
-  out.mutable_matmul()->set_recipe(UnstatedRecipe(row, draft));
+  if (!matmul->has_recipe()) matmul->set_recipe(UnstatedRecipe(row, draft));
+  if (CutsWeights(row)) WriteEightBitGather(row, matmul, draft);
 }
 
 void WritePrecision(const StepRow& row, Draft* draft) {
@@ -161,7 +178,7 @@ std::int64_t RanksOfACopy(const StepRow& row) {
 void WriteSharding(const StepRow& row, Draft* draft) {
   config::Training& out = *draft->scenario->mutable_training();
   const std::string& text = row.sharding;
-  if (Says(text, "FSDP") || Says(text, "ZeRO-3")) {
+  if (CutsWeights(row)) {
     out.set_optimizer_sharding(config::OptimizerSharding::ZERO_3);
   } else if (Says(text, "ZeRO-1") || Says(text, "distributed optimizer")) {
     out.set_optimizer_sharding(config::OptimizerSharding::ZERO_1);
