@@ -57,23 +57,19 @@ void PlaceTiedTable(std::int64_t table, StagePlan* plan) {
 
 namespace {
 
-// How often each unit is gathered, and what is cast of a share before that. Weights are read in their format: their
-// scales are known.
+// What is cast of a share before each gather: weights are read in their format, their scales are known.
 void FillUnits(const Scenario& scenario, const hardware::CostModel& cost,
                std::span<const sim::PipelineStep> steps, StagePlan* plan) {
-  const PlayedUnits played = PlayUnits(scenario, *plan, steps);
   const Matmul& matmul = scenario.training.matmul;
-  for (std::size_t i = 0; i < plan->buckets.size(); ++i) {
-    Bucket& bucket = plan->buckets[i];
-    bucket.gathers = played.gathers[i];
-    if (!matmul.cast_each_gather) continue;
+  if (matmul.recipe != models::Recipe::kNone) plan->casts = PlayUnits(scenario, *plan, steps).casts;
+  if (!matmul.cast_each_gather) return;
+  for (Bucket& bucket : plan->buckets) {
     const std::int64_t ranks = SharingOf(scenario, bucket.experts).ranks;
     const std::int64_t share = (bucket.eight_bits + ranks - 1) / ranks;
     const auto times =
         cost.TimeOf(models::Moves("cast_weights", share * (sim::ByteWidth(scenario.training.format) + 1)));
     if (share > 0) bucket.share_cast = {times.alone, times.beside_communication};
   }
-  plan->casts = played.casts;
 }
 
 }  // namespace
@@ -93,6 +89,7 @@ void FillBuckets(const Scenario& scenario, const hardware::CostModel& cost,
     for (auto unit = chunk.rbegin(); unit != chunk.rend(); ++unit) {
       if (unit->spread > 0) experts.Add(&*unit, width, full, &plan->buckets);
       others.Add(&*unit, width, full, &plan->buckets);
+      if (unit->kind == Unit::Kind::kHead) plan->buckets[unit->bucket].head = true;
     }
   }
   experts.Close();

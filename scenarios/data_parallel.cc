@@ -49,12 +49,7 @@ void DataParallel::StartStep() {
 
 void DataParallel::BeforeForward(const Unit& unit) {
   if (whole_) GatherUnits(whole_->BeforeForward(unit), TaskClass::kForward);
-  const auto wait_for = [&](std::uint32_t bucket) {
-    tape_->WaitFor(parameters_ready_[bucket]);
-    parameters_ready_[bucket] = sim::TaskId::None();
-  };
-  wait_for(unit.bucket);
-  if (unit.spread > 0) wait_for(unit.expert_bucket);
+  WaitForParameters(unit);
 }
 
 void DataParallel::AfterForward(const Unit& unit) {
@@ -64,8 +59,16 @@ void DataParallel::AfterForward(const Unit& unit) {
 void DataParallel::BeforeBackward(const Unit& unit) {
   if (!whole_) return;
   GatherUnits(whole_->BeforeBackward(unit), TaskClass::kBackward);
-  tape_->WaitFor(parameters_ready_[unit.bucket]);
-  parameters_ready_[unit.bucket] = sim::TaskId::None();
+  WaitForParameters(unit);
+}
+
+void DataParallel::WaitForParameters(const Unit& unit) {
+  const auto wait_for = [&](std::uint32_t bucket) {
+    tape_->WaitFor(parameters_ready_[bucket]);
+    parameters_ready_[bucket] = sim::TaskId::None();
+  };
+  wait_for(unit.bucket);
+  if (unit.spread > 0) wait_for(unit.expert_bucket);
 }
 
 WeightCast DataParallel::CastForForward(const Unit& unit, bool first_of_chunk) {
@@ -88,18 +91,23 @@ void DataParallel::GatherUnits(const std::vector<std::uint32_t>& buckets, TaskCl
 }
 
 void DataParallel::AfterBackward(const Unit& unit, bool last) {
-  if (whole_) whole_->AfterBackward(unit);
+  if (whole_) whole_->AfterBackward(unit, last);
   if (!last && sharding().no_sync) return;
   const bool overlap = job_.scenario.training.overlap_gradient_reduce;
   if (!overlap && sharding().no_sync) return;
-  // Spread experts are not cut further (ZERO_2 and 3 are refused for them).
-  if (unit.closes_expert_bucket) tape_->WaitForAtEnd(ReduceBucket(plan_.buckets[unit.expert_bucket]));
+  const bool ends_micro_batch = unit.bucket + 1 == plan_.buckets.size();
+  const bool each = !sharing_.gradients || !overlap;  // of the buckets is waited for at the end, not the last alone
+  // Whole gradients of two buckets, or of two of experts, are in memory at the most.
+  if (unit.closes_expert_bucket) {
+    if (sharing_.gradients) tape_->WaitFor(reducing_experts_);
+    reducing_experts_ = ReduceBucket(plan_.buckets[unit.expert_bucket]);
+    if (each) tape_->WaitForAtEnd(reducing_experts_);
+  }
   if (!unit.closes_bucket) return;
-  // Whole gradients of two buckets are in memory at the most.
   if (sharing_.gradients) tape_->WaitFor(reducing_);
   reducing_ = ReduceBucket(plan_.buckets[unit.bucket]);
-  const bool ends_micro_batch = unit.bucket + 1 == plan_.buckets.size();
-  if (!sharing_.gradients || !overlap || ends_micro_batch) tape_->WaitForAtEnd(reducing_);
+  if (each || ends_micro_batch) tape_->WaitForAtEnd(reducing_);
+  if (!each && ends_micro_batch) tape_->WaitForAtEnd(reducing_experts_);
   // Frameworks end each backward by waiting for what it reduces.
   if (!overlap || (!last && ends_micro_batch)) tape_->TakeEndWaits();
 }

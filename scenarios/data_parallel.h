@@ -48,6 +48,7 @@ class DataParallel {
   const Sharding& sharding() const { return job_.scenario.training.sharding; }
   bool GathersOnceAStep() const { return sharing_.optimizer && !sharing_.weights; }
   void GatherUnits(const std::vector<std::uint32_t>& buckets, sim::TaskClass task_class);
+  void WaitForParameters(const Unit& unit);
   sim::TaskId GatherBucket(const Bucket& bucket);
   sim::TaskId ReduceBucket(const Bucket& bucket);
   sim::TaskId ReducePart(std::int64_t numbers, const Groups& groups);
@@ -61,6 +62,7 @@ class DataParallel {
   std::optional<WholeUnits> whole_;  // where weights are cut
   std::vector<sim::TaskId> parameters_ready_;  // by bucket; none once waited for
   std::uint16_t cast_name_ = 0, scales_name_ = 0;
+  sim::TaskId reducing_experts_;
   sim::TaskId reducing_;                       // the last reduction of sharded gradients
 };
 

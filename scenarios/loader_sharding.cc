@@ -60,39 +60,42 @@ void RefuseSplitBackward(const Block& training, const Block& block, const Scenar
   }
 }
 
-// Frameworks refuse a pipeline whose gradients are reduced micro-batch by micro-batch.
-// Source: DeepSpeed 0.15, runtime/pipe/engine.py: ZeRO-2 and ZeRO-3 do not go with pipelines.
+// Gradients of a pipeline are reduced behind its last micro-batch; weights that are cut are gathered for the step
+// or for each pass, as PyTorch's pipelines do with FSDP. DeepSpeed refuses what is beyond ZERO_1.
 void RefusePipeline(const Block& training, const Block& block, const Scenario& scenario) {
   const std::int64_t stages = scenario.layout.pipeline;
   if (stages <= 1) return RefuseSplitBackward(training, block, scenario);
+  const bool beyond = scenario.training.optimizer_sharding >= OptimizerSharding::kZero2;
+  const std::string both_ends = " is not simulated where two stages hold the same pieces (" +
+                                scenario.pipeline.name() + ")";
   if (scenario.pipeline.copies() > 1 && scenario.training.sharding.ranks > 0) {
-    block.Error("ranks", "a part of the data ranks is not simulated where two stages hold the same pieces (" +
-                             scenario.pipeline.name() + "); leave it out");
+    block.Error("ranks", "a part of the data ranks" + both_ends + "; leave it out");
   }
-  if (scenario.training.optimizer_sharding >= OptimizerSharding::kZero2) {
+  if (scenario.pipeline.copies() > 1 && beyond) {
+    training.Error("optimizer_sharding", "more than ZERO_1" + both_ends + "; ZERO_1, or another schedule");
+  } else if (scenario.model.tied_embedding && beyond) {
     training.Error("optimizer_sharding",
-                   "ZERO_2 and ZERO_3 do not go with the " + std::to_string(stages) +
-                       " pipeline stages of layout.pipeline: gradients or weights would move for every "
-                       "micro-batch; ZERO_1, or layout.pipeline 1");
-  } else if (!scenario.training.sharding.no_sync) {
+                   "ZERO_2 and ZERO_3 are not simulated with an embedding that is tied over the " +
+                       std::to_string(stages) + " pipeline stages; ZERO_1, or model.tied_embedding false");
+  }
+  if (!scenario.training.sharding.no_sync) {
     block.Error("no_sync", "false needs layout.pipeline 1, not " + std::to_string(stages) +
                                ": a pipeline reduces gradients after its last micro-batch");
   }
 }
 
-// Experts with a layout of their own have other data ranks than the rest; how frameworks
-// cut both beyond ZERO_1 is not simulated.
-void RefuseSpreadExperts(const Block& training, const Block& block, const Scenario& scenario) {
-  if (scenario.model.experts.routed == 0 || !scenario.layout.spreads_experts()) return;
-  const std::string whose = " is not simulated with routed experts on other ranks (layout.expert " +
-                            std::to_string(scenario.layout.expert) + ", expert_tensor " +
-                            std::to_string(scenario.layout.expert_tensor) + ")";
-  if (scenario.training.optimizer_sharding >= OptimizerSharding::kZero2) {
-    training.Error("optimizer_sharding", "more than ZERO_1" + whose + "; ZERO_1 or NONE");
-  } else if (scenario.training.sharding.ranks > 0) {
-    block.Error("ranks", "a part of the data ranks" + whose + "; leave it out");
-  } else if (!scenario.training.sharding.no_sync) {
-    block.Error("no_sync", "false" + whose + "; leave it out");
+// The ranks of a copy must be those of whole expert groups.
+void RefuseSpreadExperts(const Block& block, const Scenario& scenario) {
+  const Layout& layout = scenario.layout;
+  const std::int64_t ranks = scenario.training.sharding.ranks, group = layout.expert * layout.expert_tensor;
+  if (scenario.model.experts.routed == 0 || !layout.spreads_experts() || ranks == 0 || group == 0) return;
+  if (layout.tensor > 1 && layout.order[0] != Dimension::kTensor) {
+    block.Error("ranks", "a part of the data ranks is simulated with routed experts on other ranks only where tensor "
+                         "comes first in layout.rank_order; leave it out");
+  } else if (ranks * layout.tensor % group != 0) {
+    block.Error("ranks", std::to_string(ranks) + " x tensor " + std::to_string(layout.tensor) +
+                             " is not a multiple of the " + std::to_string(group) +
+                             " ranks of expert x expert_tensor, over which one copy of the experts lies");
   }
 }
 
@@ -105,7 +108,8 @@ void ReadSharding(const config::Training& in, const Block& training, Scenario* s
   const std::int64_t data = scenario->layout.copies();
   scenario->training.optimizer_sharding = kind;
   Sharding& sharding = scenario->training.sharding;
-  sharding.no_sync = cut.has_no_sync() ? cut.no_sync() : kind < OptimizerSharding::kZero2;
+  const bool late = kind < OptimizerSharding::kZero2 || scenario->layout.pipeline > 1;
+  sharding.no_sync = cut.has_no_sync() ? cut.no_sync() : late;
   sharding.ranks = block.Optional("ranks", cut.has_ranks(), cut.ranks(), 1, 1'048'576, 0);
   if (sharding.ranks > 0 && data > 0) {
     if (const auto error = RefuseDivision(
@@ -125,7 +129,7 @@ void ReadSharding(const config::Training& in, const Block& training, Scenario* s
     RefuseForWhole(cut, block);
   }
   RefusePipeline(training, block, *scenario);
-  RefuseSpreadExperts(training, block, *scenario);
+  RefuseSpreadExperts(block, *scenario);
 
   const bool once_a_step = kind == OptimizerSharding::kZero1 || kind == OptimizerSharding::kZero2;
   scenario->training.overlap_parameter_gather =

@@ -11,6 +11,10 @@ Sharing SharingOf(const Scenario& scenario, bool experts) {
   sharing.gradients = kind >= OptimizerSharding::kZero2;
   sharing.weights = kind >= OptimizerSharding::kZero3;
   if (sharing.optimizer) sharing.ranks = given > 0 ? given : data;
+  if (sharing.optimizer && given > 0 && experts) {
+    const Layout& layout = scenario.layout;
+    sharing.ranks = given * layout.tensor / (layout.expert * layout.expert_tensor);
+  }
   sharing.replicas = data / sharing.ranks;
   return sharing;
 }
@@ -35,13 +39,18 @@ std::int64_t ReductionsOfStep(const Scenario& scenario) {
 bool StaysWhole(const Scenario& scenario, const StagePlan& plan, std::uint32_t bucket) {
   const Sharding& sharding = scenario.training.sharding;
   if (!sharding.reshard_after_forward) return true;
-  if (bucket == 0 && !sharding.reshard_last_unit) return true;
+  if (plan.buckets[bucket].head && !sharding.reshard_last_unit) return true;
   // The head reads the embedding's table.
   return scenario.model.tied_embedding && bucket + 1 == plan.buckets.size();
 }
 
+// In a pipeline a backward leaves units whole until the step's last: forwards gather but where a backward came just
+// before, and backwards where a forward did. Of m and m, of which r backwards follow a forward, so that r - 1
+// forwards follow a backward, that is m - (r - 1) + r.
 std::int64_t GathersOfStep(const Scenario& scenario, const StagePlan& plan, std::uint32_t bucket) {
-  return scenario.batch.micro_batches * (StaysWhole(scenario, plan, bucket) ? 1 : 2);
+  const bool stays = StaysWhole(scenario, plan, bucket);
+  if (scenario.layout.pipeline > 1) return stays ? 1 : scenario.pipeline.microbatches_of_chunk() + 1;
+  return scenario.batch.micro_batches * (stays ? 1 : 2);
 }
 
 sim::Bytes WeightsOf(const Scenario& scenario, const Bucket& bucket) {

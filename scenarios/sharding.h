@@ -19,8 +19,9 @@ namespace scenarios {
 // Ranks of one context group hold the same as well, so data ranks are those of data x
 // context here. They are `replicas` groups of `ranks` neighbours that share one copy
 // of what is cut; without sharding every rank is a group. Experts with a layout of
-// their own have other data ranks; they are cut by ZERO_1 at most. Where two stages hold
-// the same parameters (Pipeline::copies), the data ranks are those of both.
+// their own have other data ranks: expert data, of which those among the ranks of one copy share
+// theirs. Where two stages hold the same parameters (Pipeline::copies), the data ranks are those of
+// both.
 struct Sharing {
   std::int64_t ranks = 1;
   std::int64_t replicas = 1;
@@ -38,8 +39,9 @@ bool HoldsEightBits(const Scenario& scenario);
 // How often a bucket is reduced in a step.
 std::int64_t ReductionsOfStep(const Scenario& scenario);
 
-// Whether a unit stays whole between its forward and its backward. The units are
-// called by their buckets: ZERO_3 gives each its own, 0 the last of the model.
+// Whether a unit stays whole between its forward and its backward; in a pipeline, from its first forward
+// to the end of the step. The units are called by their buckets: ZERO_3 gives each its own, and one more
+// to spread experts.
 bool StaysWhole(const Scenario& scenario, const StagePlan& plan, std::uint32_t bucket);
 
 // How often a unit is gathered in a step. REQUIRES: weights are cut

@@ -101,15 +101,26 @@ sim::Bytes ContextAtOnce(const StagePlan& plan) {
   return most;
 }
 
-// Gradients of the bucket that fills, and of the one that is being scattered.
+// Gradients of the bucket that fills, and of the one that is being scattered; of spread experts likewise,
+// a layer's with the rest of it where each unit is a bucket.
 sim::Bytes UnreducedAtOnce(const Scenario& scenario, const StagePlan& plan) {
-  sim::Bytes most, previous;
+  const bool by_unit = SharingOf(scenario).weights;
+  sim::Bytes most, most_of_experts, previous, previous_of_experts, of_experts;
   for (const Bucket& bucket : plan.buckets) {
-    const sim::Bytes gradients = GradientsOf(scenario, bucket);
-    most = std::max(most, previous + gradients);
-    if (scenario.training.overlap_gradient_reduce) previous = gradients;
+    sim::Bytes gradients = GradientsOf(scenario, bucket);
+    if (bucket.experts && by_unit) {
+      of_experts = gradients;  // the rest of the layer comes next
+    } else if (bucket.experts) {
+      most_of_experts = std::max(most_of_experts, previous_of_experts + gradients);
+      if (scenario.training.overlap_gradient_reduce) previous_of_experts = gradients;
+    } else {
+      gradients += of_experts;
+      of_experts = {};
+      most = std::max(most, previous + gradients);
+      if (scenario.training.overlap_gradient_reduce) previous = gradients;
+    }
   }
-  return most;
+  return most + most_of_experts;
 }
 
 // Weights held in eight bits are smaller; the copies for products come on top: all of them where

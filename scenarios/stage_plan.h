@@ -101,7 +101,7 @@ struct Bucket {
   std::int64_t parts = 1;       // near-equal; see PartOf
   bool experts = false;         // reduced over the ranks that hold the same experts
   std::int64_t eight_bits = 0;  // of `parameters`, gathered in eight bits
-  std::int64_t gathers = 0;     // in a step, where weights are cut
+  bool head = false;            // has the model's last unit
   sim::WorkTimes share_cast;    // before each gather, of this rank's share
 };
 

@@ -25,6 +25,14 @@ void WholeUnits::Take(const Unit& unit, std::vector<std::uint32_t>* missing) {
   if (states_[unit.bucket].whole) return;
   states_[unit.bucket].whole = true;
   missing->push_back(unit.bucket);
+  if (unit.spread == 0) return;
+  states_[unit.expert_bucket].whole = true;
+  missing->push_back(unit.expert_bucket);
+}
+
+void WholeUnits::GiveBack(const Unit& unit) {
+  states_[unit.bucket] = {};
+  if (unit.spread > 0) states_[unit.expert_bucket] = {};
 }
 
 std::vector<std::uint32_t> WholeUnits::BeforeForward(const Unit& unit) {
@@ -79,10 +87,12 @@ WeightCast WholeUnits::CastForBackward(const Unit& unit) {
 }
 
 void WholeUnits::AfterForward(const Unit& unit) {
-  if (!StaysWhole(scenario_, plan_, unit.bucket)) states_[unit.bucket] = {};
+  if (!StaysWhole(scenario_, plan_, unit.bucket)) GiveBack(unit);
 }
 
-void WholeUnits::AfterBackward(const Unit& unit) { states_[unit.bucket] = {}; }
+void WholeUnits::AfterBackward(const Unit& unit, bool last) {
+  if (last || scenario_.layout.pipeline == 1) GiveBack(unit);
+}
 
 sim::Bytes WholeUnits::gathered() const {
   sim::Bytes sum;
@@ -113,29 +123,31 @@ namespace {
 class UnitPlayer {
  public:
   UnitPlayer(const Scenario& scenario, const StagePlan& plan)
-      : whole_(scenario, plan) {
-    played_.gathers.assign(plan.buckets.size(), 0);
-  }
+      : whole_(scenario, plan) {}
 
   void Forward(const std::vector<Unit>& units) {
     for (const Unit& unit : units) {
-      Note(whole_.BeforeForward(unit), whole_.CastForForward(unit));
+      whole_.BeforeForward(unit);
+      Note(whole_.CastForForward(unit));
       whole_.AfterForward(unit);
     }
   }
 
-  void Backward(const std::vector<Unit>& units, bool gathers, bool ends) {
+  void Backward(const std::vector<Unit>& units, const sim::PipelineStep& step, bool last) {
+    using enum sim::PipelineStep::Kind;
     for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
-      if (gathers) Note(whole_.BeforeBackward(*unit), whole_.CastForBackward(*unit));
-      if (ends) whole_.AfterBackward(*unit);
+      if (step.kind != kBackwardWeight) {
+        whole_.BeforeBackward(*unit);
+        Note(whole_.CastForBackward(*unit));
+      }
+      if (step.kind != kBackwardInput) whole_.AfterBackward(*unit, last);
     }
   }
 
   PlayedUnits played() && { return std::move(played_); }
 
  private:
-  void Note(const std::vector<std::uint32_t>& gathered, WeightCast cast) {
-    for (const std::uint32_t bucket : gathered) ++played_.gathers[bucket];
+  void Note(WeightCast cast) {
     if (cast != WeightCast::kNone) ++played_.casts;
     const sim::Bytes now = whole_.gathered(), copies = whole_.copies();
     if (now + copies <= played_.gathered + played_.copies) return;
@@ -153,12 +165,14 @@ PlayedUnits PlayUnits(const Scenario& scenario, const StagePlan& plan,
                       std::span<const sim::PipelineStep> order) {
   using enum sim::PipelineStep::Kind;
   UnitPlayer player(scenario, plan);
+  std::vector<std::int64_t> left(plan.chunks.size(), scenario.pipeline.microbatches_of_chunk());
   for (const sim::PipelineStep& step : order) {
     const std::vector<Unit>& units = plan.chunks[step.chunk];
     if (step.kind == kForward) {
       player.Forward(units);
     } else {
-      player.Backward(units, step.kind != kBackwardWeight, step.kind != kBackwardInput);
+      const bool completes = step.kind != kBackwardInput;
+      player.Backward(units, step, completes && --left[step.chunk] == 0);
     }
   }
   return std::move(player).played();

@@ -1,8 +1,10 @@
 // WholeUnits: which units of a stage are whole as a rank goes through its micro-batches
 // where weights are cut (ZERO_3), and which eight-bit copies of them there are.
 //
-// A unit is gathered before its forward and, if it was given back after that, again before its backward. While
-// one unit runs, those that come next are gathered beside it.
+// A unit is gathered before its forward and, if it was given back after that, again before its backward, the
+// experts that a layer spreads behind the rest of it. While one unit runs, those that come next in its chunk are
+// gathered beside it. In a pipeline a backward gives nothing back but the last of a step.
+// Source of that: PyTorch 2.6, distributed/pipelining/stage.py, backward_maybe_with_nosync.
 //
 // Where linear layers multiply in eight bits, weights that arrive in 16 are cast behind their gather: into one copy
 // for a pass, into all where the unit stays whole for the backward or the backward computes its forward again.
@@ -37,7 +39,8 @@ class WholeUnits {
   WeightCast CastForForward(const Unit& unit);
   WeightCast CastForBackward(const Unit& unit);
   void AfterForward(const Unit& unit);
-  void AfterBackward(const Unit& unit);
+  // `last`: of the step, in the unit's chunk.
+  void AfterBackward(const Unit& unit, bool last);
 
   sim::Bytes gathered() const;
   sim::Bytes copies() const;  // in eight bits, beside what was gathered
@@ -50,6 +53,7 @@ class WholeUnits {
     bool whole = false, forward_copy = false, backward_copy = false;
   };
   void Take(const Unit& unit, std::vector<std::uint32_t>* missing);
+  void GiveBack(const Unit& unit);
   WeightCast Cast(State* state, bool forward, bool backward) const;
   sim::Bytes CopiesOf(const Unit& unit, const State& state) const;
 
@@ -62,9 +66,8 @@ class WholeUnits {
 
 // What a stage does with its units in a step.
 struct PlayedUnits {
-  std::vector<std::int64_t> gathers;  // by bucket
-  std::int64_t casts = 0;             // of a unit, of any kind
-  sim::Bytes gathered, copies;        // when they are most together
+  std::int64_t casts = 0;       // of a unit, of any kind
+  sim::Bytes gathered, copies;  // when they are most together
 };
 PlayedUnits PlayUnits(const Scenario& scenario, const StagePlan& plan,
                       std::span<const sim::PipelineStep> order);

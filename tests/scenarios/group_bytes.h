@@ -13,7 +13,9 @@
 //   context   each rank's keys and values to all others of its ring, 2 x 2 B S/c d_kv bytes, and
 //             in the backward again, with as much of gradients; with heads exchanged for tokens
 //             queries, keys, values and outputs, and their gradients
-//   ZeRO-3    weights gathered in the forward and in the backward of every micro-batch
+//   ZeRO-3    weights gathered in the forward and in the backward of every micro-batch; in a pipeline,
+//             whose backwards give nothing back before the last, once more than there are micro-batches.
+//             Experts likewise over those ranks of one copy that hold them
 
 #ifndef TESTS_SCENARIOS_GROUP_BYTES_H_
 #define TESTS_SCENARIOS_GROUP_BYTES_H_
@@ -148,9 +150,16 @@ class GroupVolumes {
   // Weights gathered before a step's forward; those before the first step are there.
   std::int64_t GathersOnce() const { return at_.gathers_once() ? (at_.overlap ? kSteps - 1 : kSteps) : 0; }
 
-  // Parameters times how often a micro-batch gathers them: twice, but for the last unit,
-  // which the backward begins with, and the table that it reads.
-  std::int64_t GatheredByUnit() const { return 2 * OfStage() - OfHead() - (at_.tied ? OfTable() : 0); }
+  bool piped() const { return at_.pipeline.stages > 1; }
+  // How often a step gathers weights that are given back behind the forward, and those that are not.
+  std::int64_t Gathers() const { return piped() ? micro_batches() + 1 : 2 * micro_batches(); }
+  std::int64_t GathersOfWhole() const { return piped() ? 1 : micro_batches(); }
+  // Of a step, parameters times that: the last unit, which the backward begins with, and the table that it
+  // reads stay whole.
+  std::int64_t GatheredByUnit() const {
+    const std::int64_t stay = last() ? OfHead() + (at_.tied ? OfTable() : 0) : 0;
+    return Gathers() * (OfStage() - stay) + GathersOfWhole() * stay;
+  }
 
   // Keys and values go round a ring, or are gathered, of every ulysses-th rank; neighbours
   // exchange heads before and after.
@@ -208,35 +217,37 @@ class GroupVolumes {
 
   void AddData(sim::Rank rank) {
     const std::vector<sim::Rank> holders = Holders(rank);
-    const std::int64_t copies = at_.data.copies, n = at_.holders() / copies;
-    const std::int64_t reductions = at_.cuts_gradients() ? micro_batches() : 1;
-    if (holders.front() == rank) {
-      for (std::int64_t copy = 0; copy < copies; ++copy) {
-        const auto begin = holders.begin() + copy * n;
-        AddShard({begin, begin + n}, OfStage(), reductions);
-      }
-      // Rank i of each copy reduces its share.
-      for (std::int64_t i = 0; i < n && copies > 1; ++i) {
-        std::vector<sim::Rank> replicas;
-        for (std::int64_t copy = 0; copy < copies; ++copy) {
-          replicas.push_back(holders[static_cast<std::size_t>(copy * n + i)]);
-        }
-        Add(sim::TaskClass::kData, replicas,
-            kSteps * reductions * 2 * (copies - 1) * kGradient * OfStage() / n);
-      }
-    }
+    if (holders.front() == rank) AddCopies(holders, OfStage(), GatheredByUnit());
     if (!at_.spreads()) return;
     const std::vector<sim::Rank> experts = ExpertHolders(rank);
-    if (experts.front() == rank) AddShard(experts, OfSpreadExperts(), 1);
+    if (experts.front() == rank) AddCopies(experts, OfSpreadExperts(), Gathers() * OfSpreadExperts());
+  }
+
+  // Neighbours share a copy; rank i of each copy reduces its share.
+  void AddCopies(const std::vector<sim::Rank>& holders, std::int64_t parameters, std::int64_t gathered) {
+    const std::int64_t copies = at_.data.copies, n = static_cast<std::int64_t>(holders.size()) / copies;
+    const std::int64_t reductions = at_.cuts_gradients() && !piped() ? micro_batches() : 1;
+    for (std::int64_t copy = 0; copy < copies; ++copy) {
+      const auto begin = holders.begin() + copy * n;
+      AddShard({begin, begin + n}, parameters, reductions, gathered);
+    }
+    for (std::int64_t i = 0; i < n && copies > 1; ++i) {
+      std::vector<sim::Rank> replicas;
+      for (std::int64_t copy = 0; copy < copies; ++copy) {
+        replicas.push_back(holders[static_cast<std::size_t>(copy * n + i)]);
+      }
+      Add(sim::TaskClass::kData, replicas, kSteps * reductions * 2 * (copies - 1) * kGradient * parameters / n);
+    }
   }
 
   // One copy's gradients reduced or scattered, and its weights gathered.
-  void AddShard(const std::vector<sim::Rank>& group, std::int64_t parameters, std::int64_t reductions) {
+  void AddShard(const std::vector<sim::Rank>& group, std::int64_t parameters, std::int64_t reductions,
+                std::int64_t gathered) {
     const auto others = static_cast<std::int64_t>(group.size()) - 1;
     const std::int64_t ways = at_.data.sharding == std::string("NONE") ? 2 : 1;
     std::int64_t moved = kSteps * reductions * ways * others * kGradient * parameters;
     moved += GathersOnce() * others * kWeight * parameters;
-    if (at_.cuts_weights()) moved += kSteps * micro_batches() * others * kWeight * GatheredByUnit();
+    if (at_.cuts_weights()) moved += kSteps * others * kWeight * gathered;
     Add(sim::TaskClass::kData, group, moved);
   }
 

@@ -138,8 +138,9 @@ inline bool GridAllows(const PairwiseRow& row) {
   };
   if (known({kTensorRanks, kSequence}) && at.sequence && at.tensor == 1) return false;
   const bool both_ends = at.pipeline.order == PieceOrder::kBothEnds;
-  if (known({kPipelineKind, kDataKind}) && at.cuts_gradients() && at.pipeline.stages > 1) return false;
-  if (known({kPipelineKind, kDataKind}) && at.data.copies > 1 && both_ends) return false;
+  if (known({kPipelineKind, kDataKind}) && (at.data.copies > 1 || at.cuts_gradients()) && both_ends) return false;
+  const bool split_table = at.pipeline.stages > 1 && at.tied;
+  if (known({kPipelineKind, kDataKind, kTied}) && at.cuts_gradients() && split_table) return false;
   if (known({kExpertRanks, kExpertTensorRanks}) && !at.has_experts() && at.expert_tensor > 1) return false;
   if (known({kExpertRanks, kDispatcher}) && !at.has_experts() && at.dispatcher != nullptr) return false;
   if (known({kExpertTensorRanks, kDispatcher}) && at.dispatcher == kDispatchers[2] && at.expert_tensor > 1) {
@@ -148,8 +149,10 @@ inline bool GridAllows(const PairwiseRow& row) {
   if (!known({kTensorRanks, kExpertRanks, kExpertTensorRanks}) || !at.has_experts()) return true;
   if (known({kContextKind}) && at.stage_ranks() % (at.expert * at.expert_tensor) != 0) return false;
   if (known({kDispatcher}) && at.dispatcher != nullptr && !at.spreads()) return false;
-  if (!known({kDataKind}) || !at.spreads()) return true;
-  return !at.cuts_gradients() && at.data.copies == 1;
+  if (!known({kDataKind, kContextKind}) || !at.spreads() || at.data.copies == 1) return true;
+  // Both ends have no copies, so holders are a stage's.
+  const std::int64_t copy = at.context.ranks * at.data_ranks() / at.data.copies * at.tensor;
+  return copy % (at.expert * at.expert_tensor) == 0;
 }
 
 inline PairwiseSpace GridSpace() {

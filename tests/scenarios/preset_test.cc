@@ -24,7 +24,7 @@ TEST(Preset, EveryOneOfTheCatalogueIsLegalCalledAsItsFileAndRuns) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     EXPECT_EQ(all[i].name, presets::Catalogue()[i].name);
     EXPECT_FALSE(all[i].source.empty());
-    // Tensor 4 and pipeline 2 of `kScenario`; ZERO_3 takes neither a pipeline.
+    // Tensor 4 and pipeline 2 of `kScenario`, which what some presets say of sharding refuses.
     EXPECT_THAT(Load({{"preset", all[i].name}, {"layout.pipeline", "1"}}).errors(), IsEmpty()) << all[i].name;
   }
 }

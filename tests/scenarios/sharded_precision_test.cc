@@ -155,7 +155,7 @@ std::map<std::string, sim::Bytes> PartsOf(const Scenario& s) {
   return parts;
 }
 
-// Two layers are whole at a time, with the head; one of them has a copy, which is one byte a number.
+// Two units are whole at a time; one of them has a copy, which is one byte a number.
 TEST(ShardedPrecision, HoldsCopiesOfTheLayerThatRuns) {
   auto wide = PartsOf(Llama({})), behind = PartsOf(Llama(kBehind)), held = PartsOf(Llama(kHeld)),
        each = PartsOf(Llama(kEach));
@@ -163,7 +163,10 @@ TEST(ShardedPrecision, HoldsCopiesOfTheLayerThatRuns) {
   EXPECT_EQ(behind["gathered"], wide["gathered"]);
   EXPECT_EQ(behind["fp8_weights"], sim::Bytes(kLayer));
   EXPECT_EQ(wide["weights"] - held["weights"], sim::Bytes(kLinear / 4));
-  EXPECT_EQ(wide["gathered"] - held["gathered"], sim::Bytes(2 * kLayer));
+  // In sixteen bits two layers are most. In eight the first layer, with its copy, and the table beside it.
+  constexpr std::int64_t kNorms = 2 * 2 * 4096, kTable = 2 * 32256LL * 4096 / 4;
+  EXPECT_EQ(wide["gathered"], sim::Bytes(2 * (2 * kLayer + kNorms)));
+  EXPECT_EQ(held["gathered"], sim::Bytes(kLayer + kNorms + kTable));
   EXPECT_EQ(held["fp8_weights"], sim::Bytes(kLayer));  // the second, of the backward
   EXPECT_EQ(each["weights"], wide["weights"]);
   EXPECT_EQ(each["gathered"], held["gathered"]);
