@@ -16,15 +16,16 @@ sim::Kernel Streaming(const char* name, std::int64_t bytes) {
 }  // namespace
 
 std::vector<sim::Kernel> OptimizerKernels(std::int64_t held, std::int64_t owned, sim::NumberFormat format,
-                                          sim::NumberFormat gradient_format, std::int64_t cast) {
+                                          sim::NumberFormat gradient_format, std::int64_t cast, std::int64_t hosts) {
   const std::int64_t gradient = sim::ByteWidth(gradient_format);
   const std::int64_t weight = sim::ByteWidth(format);
   std::vector<sim::Kernel> kernels;
-  if (gradient < kFp32) kernels.push_back(Streaming("widen gradients", owned * (gradient + kFp32)));
-  if (format == sim::NumberFormat::kFp16) kernels.push_back(Streaming("unscale", owned * 2 * kFp32));
-  kernels.push_back(Streaming("gradient norm", owned * kFp32));
-  kernels.push_back(Streaming("adam", owned * 7 * kFp32));
-  if (weight < kFp32) kernels.push_back(Streaming("narrow weights", (owned - cast) * (kFp32 + weight)));
+  const std::int64_t here = owned - hosts;
+  if (gradient < kFp32) kernels.push_back(Streaming("widen gradients", here * (gradient + kFp32)));
+  if (format == sim::NumberFormat::kFp16) kernels.push_back(Streaming("unscale", here * 2 * kFp32));
+  kernels.push_back(Streaming("gradient norm", here * kFp32 + hosts * gradient));
+  kernels.push_back(Streaming("adam", here * 7 * kFp32));
+  if (weight < kFp32) kernels.push_back(Streaming("narrow weights", (here - cast) * (kFp32 + weight)));
   kernels.push_back(Streaming("clear gradients", held * gradient));
   return kernels;
 }

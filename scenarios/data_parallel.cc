@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "scenarios/checkpoint_writer.h"
+#include "scenarios/offload.h"
+
 namespace scenarios {
 
 using sim::CollectiveKind;
@@ -16,7 +19,8 @@ DataParallel::DataParallel(const Job& job, const StagePlan& plan, RankTape* tape
       others_(Cut(
           WithCopies(job.scenario.pipeline, job.scenario.layout, job.scenario.layout.Copies(tape->rank())),
           sharing_)),
-      parameters_ready_(plan.buckets.size(), sim::TaskId::None()) {
+      parameters_ready_(plan.buckets.size(), sim::TaskId::None()),
+      reduced_(parameters_ready_) {
   if (sharing_.weights) whole_.emplace(job.scenario, plan);
   if (sharing_.weights && job.scenario.training.matmul.parameter_gather) {
     cast_name_ = job.builder->Name("cast share");
@@ -86,7 +90,8 @@ void DataParallel::GatherUnits(const std::vector<std::uint32_t>& buckets, TaskCl
   for (const std::uint32_t at : buckets) {
     const Bucket& bucket = plan_.buckets[at];
     tape_->Work(bucket.share_cast, task_class, LabelOf(cast_name_, -1));
-    parameters_ready_[at] = GatherBucket(bucket);
+    const sim::TaskId copied = job_.scenario.training.offload.parameters ? CopyIn(bucket) : sim::TaskId::None();
+    parameters_ready_[at] = GatherBucket(bucket, copied);
   }
 }
 
@@ -100,12 +105,12 @@ void DataParallel::AfterBackward(const Unit& unit, bool last) {
   // Whole gradients of two buckets, or of two of experts, are in memory at the most.
   if (unit.closes_expert_bucket) {
     if (sharing_.gradients) tape_->WaitFor(reducing_experts_);
-    reducing_experts_ = ReduceBucket(plan_.buckets[unit.expert_bucket]);
+    reducing_experts_ = ReduceBucket(unit.expert_bucket);
     if (each) tape_->WaitForAtEnd(reducing_experts_);
   }
   if (!unit.closes_bucket) return;
   if (sharing_.gradients) tape_->WaitFor(reducing_);
-  reducing_ = ReduceBucket(plan_.buckets[unit.bucket]);
+  reducing_ = ReduceBucket(unit.bucket);
   if (each || ends_micro_batch) tape_->WaitForAtEnd(reducing_);
   if (!each && ends_micro_batch) tape_->WaitForAtEnd(reducing_experts_);
   // Frameworks end each backward by waiting for what it reduces.
@@ -114,7 +119,7 @@ void DataParallel::AfterBackward(const Unit& unit, bool last) {
 
 void DataParallel::BeforeOptimizer() {
   if (!job_.scenario.training.overlap_gradient_reduce && sharding().no_sync) {
-    for (const Bucket& bucket : plan_.buckets) tape_->WaitForAtEnd(ReduceBucket(bucket));
+    for (std::uint32_t b = 0; b < plan_.buckets.size(); ++b) tape_->WaitForAtEnd(ReduceBucket(b));
   }
   tape_->TakeEndWaits();
 }
@@ -134,8 +139,9 @@ void DataParallel::AfterOptimizer() {
 }
 
 // The data stream keeps the order of the parts, so the last one ends last.
-sim::TaskId DataParallel::GatherBucket(const Bucket& bucket) {
+sim::TaskId DataParallel::GatherBucket(const Bucket& bucket, sim::TaskId after) {
   const std::int64_t width = sim::ByteWidth(job_.scenario.training.format);
+  const Membership& shard = GroupsOf(bucket).shard;
   sim::TaskId last;
   for (std::int64_t part = 0; part < bucket.parts; ++part) {
     const std::int64_t eight_bits =
@@ -143,18 +149,38 @@ sim::TaskId DataParallel::GatherBucket(const Bucket& bucket) {
     const Collective gather{CollectiveKind::kAllGather,
                             sim::Bytes(PartOf(bucket, part) * width - eight_bits * (width - 1)),
                             TaskClass::kData};
-    last = Issue(job_, GroupsOf(bucket).shard, gather, StreamKind::kData, LabelOf(job_.names.parameters, -1),
-                 tape_);
+    const sim::Label label = LabelOf(job_.names.parameters, -1);
+    last = after.valid() ? job_.communicators->Issue(shard.group, shard.member, gather,
+                                                     tape_->stream(StreamKind::kData), label, after)
+                         : Issue(job_, shard, gather, StreamKind::kData, label, tape_);
   }
-  return last;
+  return last.valid() ? last : after;
 }
 
-sim::TaskId DataParallel::ReduceBucket(const Bucket& bucket) {
+sim::TaskId DataParallel::ReduceBucket(std::uint32_t at) {
+  const Bucket& bucket = plan_.buckets[at];
   sim::TaskId last;
   for (std::int64_t part = 0; part < bucket.parts; ++part) {
     last = ReducePart(PartOf(bucket, part), GroupsOf(bucket));
   }
+  reduced_[at] = last.valid() ? last : tape_->last();
   return last;
+}
+
+// A second stream of its kind, as of activations: the first is the checkpoint's.
+sim::TaskId DataParallel::CopyIn(const Bucket& bucket) {
+  const sim::Bytes share = ShareOf(job_.scenario, bucket);
+  if (share == sim::Bytes()) return sim::TaskId::None();
+  const auto [at, is_new] = from_host_.try_emplace(share);
+  if (is_new) {
+    at->second = job_.builder->AddTraffic(
+        StorageTraffic("copy", share, job_.scenario.fabric.storage->to_device[tape_->rank().pos()]));
+  }
+  const sim::TaskId copy = job_.builder->Seat(tape_->stream(StreamKind::kCopyIn, /*second=*/true),
+                                              job_.builder->AddCommunication(at->second), TaskClass::kOffload,
+                                              LabelOf(job_.names.parameters, -1));
+  if (tape_->last().valid()) job_.builder->After(copy, tape_->last());
+  return copy;
 }
 
 // Scattered among those who share a copy; each share is then reduced over the

@@ -6,6 +6,7 @@
 #define SCENARIOS_DATA_PARALLEL_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -37,6 +38,9 @@ class DataParallel {
   void ReduceScales();
   void AfterOptimizer();
 
+  // By bucket, behind what its gradients are complete in a step.
+  const std::vector<sim::TaskId>& reduced() const { return reduced_; }
+
  private:
   // The ranks that share a copy with this one, and those that hold the same share of theirs.
   struct Groups {
@@ -49,8 +53,10 @@ class DataParallel {
   bool GathersOnceAStep() const { return sharing_.optimizer && !sharing_.weights; }
   void GatherUnits(const std::vector<std::uint32_t>& buckets, sim::TaskClass task_class);
   void WaitForParameters(const Unit& unit);
-  sim::TaskId GatherBucket(const Bucket& bucket);
-  sim::TaskId ReduceBucket(const Bucket& bucket);
+  sim::TaskId GatherBucket(const Bucket& bucket, sim::TaskId after = {});
+  sim::TaskId ReduceBucket(std::uint32_t at);
+  // Of a share that lies on the host.
+  sim::TaskId CopyIn(const Bucket& bucket);
   sim::TaskId ReducePart(std::int64_t numbers, const Groups& groups);
   const Groups& GroupsOf(const Bucket& bucket) const { return bucket.experts ? experts_ : others_; }
 
@@ -61,6 +67,8 @@ class DataParallel {
   Groups others_, experts_;  // experts_ means something where the stage has spread experts
   std::optional<WholeUnits> whole_;  // where weights are cut
   std::vector<sim::TaskId> parameters_ready_;  // by bucket; none once waited for
+  std::vector<sim::TaskId> reduced_;           // by bucket
+  std::map<sim::Bytes, sim::TrafficId> from_host_;
   std::uint16_t cast_name_ = 0, scales_name_ = 0;
   sim::TaskId reducing_experts_;
   sim::TaskId reducing_;                       // the last reduction of sharded gradients

@@ -80,6 +80,11 @@ class Counter {
     transfers_ *= micro_batches;
     for (std::size_t b = 0; b < plan_.buckets.size(); ++b) Data(static_cast<std::uint32_t>(b));
     tasks_ += 2 * static_cast<double>(plan_.casts);  // of both blocks of a layer
+    if (plan_.host_numbers > 0) {
+      // Two marks; out, update and in, of each bucket where they overlap.
+      const bool overlap = scenario_.training.offload.overlap;
+      tasks_ += 2 + 3 * (overlap ? static_cast<double>(plan_.buckets.size()) : 1);
+    }
     tasks_ += 6;  // norms, tied embedding, clip, optimizer, end
     Ring(plan_.tied_gradient, {.members = 2}, 2);
     const double bytes = chunks_ ? kBytesPerTaskOfChunks : kBytesPerTask;
@@ -215,7 +220,7 @@ class Counter {
     const auto reductions = parts * static_cast<double>(ReductionsOfStep(scenario_));
     double gathers = sharing.optimizer ? parts : 0;
     if (sharing.weights) gathers = static_cast<double>(GathersOfStep(scenario_, plan_, at));
-    if (bucket.share_cast.alone > sim::Duration()) tasks_ += gathers;
+    if (bucket.share_cast.alone > sim::Duration() || scenario_.training.offload.parameters) tasks_ += gathers;
     if (sharing.ranks == 1) gathers = 0;
     tasks_ += gathers + reductions * ((sharing.ranks > 1 ? 1 : 0) + (sharing.replicas > 1 ? 1 : 0));
     const double before = transfers_;

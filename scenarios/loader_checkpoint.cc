@@ -133,7 +133,7 @@ void ReadCheckpoint(const config::Scenario& scenario_in, const Block& top, Scena
 }
 
 std::optional<topologies::StorageSpec> StorageOf(const Scenario& scenario) {
-  const bool offloads = Offloads(scenario);
+  const bool offloads = UsesHosts(scenario);
   if (!scenario.checkpoint && offloads) return topologies::StorageSpec{.servers = 0};
   if (!scenario.checkpoint) return std::nullopt;
   const Checkpoint& save = *scenario.checkpoint;

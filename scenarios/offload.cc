@@ -4,6 +4,7 @@
 #include <map>
 
 #include "models/memory.h"
+#include "scenarios/sharding.h"
 
 namespace scenarios {
 namespace {
@@ -21,7 +22,9 @@ std::vector<sim::Bytes> HostBytesOfRanks(const Scenario& scenario) {
   std::vector<sim::Bytes> peaks;
   const StageOrders orders(pipeline);
   for (std::uint32_t stage = 0; stage < pipeline.shape.stages; ++stage) {
-    sim::Bytes now, peak;
+    const models::StageParameters held = HeldByStage(scenario, stage);
+    const std::int64_t numbers = HostNumbers(scenario, held.total().total(), SpreadOf(scenario, held));
+    sim::Bytes now(numbers * HostWidthsOf(scenario).kept), peak = now;
     for (const sim::PipelineStep& step : orders.Of(stage)) {
       const sim::Bytes chunk = of_piece[pipeline.piece_of(stage, step.chunk)];
       if (step.kind == sim::PipelineStep::Kind::kForward) now += chunk;
@@ -34,6 +37,53 @@ std::vector<sim::Bytes> HostBytesOfRanks(const Scenario& scenario) {
 }
 
 }  // namespace
+
+std::int64_t HostNumbers(const Scenario& scenario, std::int64_t owned) {
+  constexpr std::int64_t kBillion = 1'000'000'000;
+  return static_cast<std::int64_t>(sim::Wide{owned} * scenario.training.offload.optimizer_parts / kBillion);
+}
+
+std::int64_t HostNumbers(const Scenario& scenario, std::int64_t held, std::int64_t spread) {
+  const std::int64_t ranks = SharesOf(scenario).optimizer,
+                     expert_ranks = SharesOf(scenario, /*experts=*/true).optimizer;
+  return HostNumbers(scenario, (held - spread + ranks - 1) / ranks) +
+         HostNumbers(scenario, (spread + expert_ranks - 1) / expert_ranks);
+}
+
+// FP32 master weight and moments are read and written; a narrower weight is written beside them.
+HostWidths HostWidthsOf(const Scenario& scenario) {
+  constexpr std::int64_t kState = 3 * 4;
+  const std::int64_t gradient = sim::ByteWidth(scenario.training.gradient_format);
+  const std::int64_t weight = sim::ByteWidth(scenario.training.format), narrow = weight < 4 ? weight : 0;
+  return {.gradient = gradient,
+          .update = gradient + 2 * kState + narrow,
+          .weight = weight,
+          .kept = kState + gradient + narrow};
+}
+
+sim::Bytes ShareOf(const Scenario& scenario, const Bucket& bucket) {
+  const std::int64_t ranks = SharingOf(scenario, bucket.experts).ranks;
+  return sim::Bytes((WeightsOf(scenario, bucket).count() + ranks - 1) / ranks);
+}
+
+sim::Bytes HostGradientsPerStep(const Scenario& scenario, const std::vector<StagePlan>& stages) {
+  std::int64_t most = 0;
+  for (const StagePlan& plan : stages) most = std::max(most, plan.host_numbers);
+  return sim::Bytes(most * HostWidthsOf(scenario).gradient);
+}
+
+sim::Bytes HostWeightsPerStep(const Scenario& scenario, const std::vector<StagePlan>& stages) {
+  sim::Bytes most;
+  for (const StagePlan& plan : stages) {
+    sim::Bytes up(scenario.training.offload.parameters ? 0
+                                                       : plan.host_numbers * HostWidthsOf(scenario).weight);
+    for (std::uint32_t b = 0; scenario.training.offload.parameters && b < plan.buckets.size(); ++b) {
+      up += GathersOfStep(scenario, plan, b) * ShareOf(scenario, plan.buckets[b]);
+    }
+    most = std::max(most, up);
+  }
+  return most;
+}
 
 sim::Bytes OffloadBuffers(const StagePlan& plan) {
   sim::Bytes largest;

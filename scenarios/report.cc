@@ -185,8 +185,8 @@ bool DependsOn(const Scenario& scenario, const hardware::Figure& figure) {
   if (key == "node.disk" || key == "node.launch") return false;
   if (scenario.checkpoint && (key == "node.host_memory" || key == "node.pcie")) return true;
   if (scenario.checkpoint && key == "node.nic" && scenario.checkpoint->through_nics) return true;
-  if (key == "node.host_memory") return Offloads(scenario);
-  if (key == "node.pcie" && Offloads(scenario)) return true;
+  if (key == "node.host_memory") return UsesHosts(scenario);
+  if (key == "node.pcie" && UsesHosts(scenario)) return true;
   if (key.starts_with("collectives") || key == "node.nvlink" || key == "interference") return !alone;
   if (key == "node.nic" || key == "node.pcie") return !one_node;
   return true;
@@ -270,9 +270,13 @@ Report MakeReport(const Scenario& scenario, const StepProgram& steps, const sim:
                              sim::Time::Start() + (times.period.to.since_start() - back)};
   AddTiers(scenario, steps, timeline, period, &report);
   report.closed_form = ClosedFormOf(scenario, steps.stages, report.step_time);
-  if (Offloads(scenario)) {
+  if (UsesHosts(scenario)) {
     report.offload = {.activation_layers = scenario.training.offload.activation_layers,
+                      .optimizer_fraction = 1e-9 * static_cast<double>(scenario.training.offload.optimizer_parts),
+                      .parameters = scenario.training.offload.parameters,
                       .bytes_per_step = OffloadedPerStep(scenario, steps.stages),
+                      .gradients_per_step = HostGradientsPerStep(scenario, steps.stages),
+                      .weights_per_step = HostWeightsPerStep(scenario, steps.stages),
                       .host_per_node = HostBytesOfNode(scenario),
                       .host_memory = scenario.device.host.memory};
   }

@@ -114,7 +114,10 @@ struct CheckpointReport {
 // What waits in the hosts' memory while a step runs.
 struct OffloadReport {
   std::int64_t activation_layers = 0;
-  sim::Bytes bytes_per_step;  // each way, of the rank that copies most
+  double optimizer_fraction = 0;
+  bool parameters = false;
+  sim::Bytes bytes_per_step;                        // of activations, each way, of the rank that copies most
+  sim::Bytes gradients_per_step, weights_per_step;  // of the optimizer, down and up, likewise
   sim::Bytes host_per_node;   // at a time, of the node that holds most
   sim::Bytes host_memory;     // that a node has
 };

@@ -61,6 +61,10 @@ struct Matmul {
 // What leaves the device for the memory of its host; see offload.h.
 struct Offload {
   std::int64_t activation_layers = 0;  // the first of each piece of the model; 0 = none
+  std::int64_t optimizer_parts = 0;    // of 10^9 of the optimizer's state, and of its work
+  bool parameters = false;             // shares of the weights
+  bool overlap = false;                // of the optimizer's copies with reductions and with its updates
+  sim::ByteRate host_rate = {};        // of one rank's update, at most; zero = no limit but the memory's
 };
 
 struct Training {

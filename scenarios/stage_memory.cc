@@ -1,6 +1,7 @@
 #include "scenarios/stage_memory.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "models/memory.h"
 #include "scenarios/offload.h"
@@ -149,6 +150,14 @@ void AddCastWeights(const Scenario& scenario, const StagePlan& plan, std::vector
   if (!SharingOf(scenario).weights) parts->push_back({"fp8_weights", copies});
 }
 
+// What the host has of one part, of so many numbers that it updates.
+sim::Bytes OnHost(const Training& training, const models::MemoryPart& part, std::int64_t hosts) {
+  const std::string_view name = part.name;
+  if (name == "weights") return training.offload.parameters ? part.bytes : sim::Bytes();
+  if (name == "master_weights") return sim::Bytes(part.bytes > sim::Bytes() ? 4 * hosts : 0);
+  return sim::Bytes(name == "moments" ? 8 * hosts : 0);
+}
+
 }  // namespace
 
 StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
@@ -156,9 +165,10 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
   const Training& training = scenario.training;
   StageMemory memory;
   const auto add = [&](const std::string& prefix, std::int64_t parameters, const models::Shares& shares) {
+    const std::int64_t hosts = HostNumbers(scenario, (parameters + shares.optimizer - 1) / shares.optimizer);
     for (const models::MemoryPart& part :
          models::StaticMemory(parameters, training.format, training.gradient_format, shares)) {
-      memory.parts.push_back({prefix + part.name, part.bytes});
+      memory.parts.push_back({prefix + part.name, part.bytes - OnHost(training, part, hosts)});
     }
   };
   add("", plan.held.total().total() - plan.spread, SharesOf(scenario));

@@ -10,6 +10,7 @@
 #include "models/optimizer.h"
 #include "models/transformer.h"
 #include "scenarios/buckets.h"
+#include "scenarios/offload.h"
 #include "scenarios/sharding.h"
 
 namespace scenarios {
@@ -105,6 +106,25 @@ ExpertPlan PlanExperts(const hardware::CostModel& cost, const models::SpreadExpe
           .gather = experts.gather};
 }
 
+models::StageParameters HeldOf(const Scenario& scenario, const models::Stage& stage) {
+  return models::ParametersOfRank(scenario.model, stage,
+                                  {.tensor = scenario.layout.tensor,
+                                   .vocabulary_divisor = scenario.training.vocabulary_divisor,
+                                   .expert = scenario.layout.expert,
+                                   .expert_tensor = scenario.layout.expert_tensor});
+}
+
+// The ends of the model that a stage has.
+models::Stage EndsOf(const Pipeline& pipeline, std::uint32_t stage) {
+  const std::size_t last = pipeline.layers_of_piece.size() - 1;
+  models::Stage ends;
+  for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
+    ends.embedding = ends.embedding || pipeline.piece_of(stage, chunk) == 0;
+    ends.head = ends.head || pipeline.piece_of(stage, chunk) == last;
+  }
+  return ends;
+}
+
 // Layers of one kind have the same blocks, so few are distinct.
 class Planner {
  public:
@@ -123,7 +143,7 @@ class Planner {
     auto at = layers_.find(kind);
     if (at == layers_.end()) {
       const models::StageParameters held = Held({.layers = 1, .first_layer = layer});
-      const std::int64_t spread = SpreadOf(held);
+      const std::int64_t spread = SpreadOf(scenario_, held);
       const models::Block attention = models::AttentionBlock(scenario_.model, execution, layer);
       const models::Block mlp = models::MlpBlock(scenario_.model, execution, layer);
       Unit unit{.blocks = {Add(attention, recompute), AddMlp(mlp, execution, layer, recompute)},
@@ -157,17 +177,7 @@ class Planner {
     return kept;
   }
 
-  models::StageParameters Held(const models::Stage& stage) const {
-    return models::ParametersOfRank(scenario_.model, stage,
-                                    {.tensor = scenario_.layout.tensor,
-                                     .vocabulary_divisor = scenario_.training.vocabulary_divisor,
-                                     .expert = scenario_.layout.expert,
-                                     .expert_tensor = scenario_.layout.expert_tensor});
-  }
-  // Of them, those of experts that are reduced over a group of their own.
-  std::int64_t SpreadOf(const models::StageParameters& held) const {
-    return scenario_.layout.spreads_experts() ? held.experts.total() : 0;
-  }
+  models::StageParameters Held(const models::Stage& stage) const { return HeldOf(scenario_, stage); }
 
  private:
   // Embedding and head are never recomputed.
@@ -244,6 +254,20 @@ LayerRange LayersOfPiece(const Pipeline& pipeline, std::int64_t piece) {
   return range;
 }
 
+models::StageParameters HeldByStage(const Scenario& scenario, std::uint32_t stage) {
+  const Pipeline& pipeline = scenario.pipeline;
+  models::StageParameters held;
+  for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
+    const LayerRange range = LayersOfPiece(pipeline, pipeline.piece_of(stage, chunk));
+    held = held + HeldOf(scenario, {.layers = range.last - range.first, .first_layer = range.first});
+  }
+  return held + HeldOf(scenario, EndsOf(pipeline, stage));
+}
+
+std::int64_t SpreadOf(const Scenario& scenario, const models::StageParameters& held) {
+  return scenario.layout.spreads_experts() ? held.experts.total() : 0;
+}
+
 StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, std::uint32_t stage) {
   return PlanStage(scenario, cost, stage, StageOrders(scenario.pipeline).Of(stage));
 }
@@ -254,12 +278,7 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
   Planner planner(scenario, cost, &plan);
   const Pipeline& pipeline = scenario.pipeline;
   const std::size_t last = pipeline.layers_of_piece.size() - 1;
-  models::Stage ends;
-  for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
-    ends.embedding = ends.embedding || pipeline.piece_of(stage, chunk) == 0;
-    ends.head = ends.head || pipeline.piece_of(stage, chunk) == last;
-  }
-  models::StageParameters layers;
+  const models::Stage ends = EndsOf(pipeline, stage);
   for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
     const std::uint32_t piece = pipeline.piece_of(stage, chunk);
     std::vector<Unit>& units = plan.chunks.emplace_back();
@@ -267,27 +286,28 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
     const LayerRange range = LayersOfPiece(pipeline, piece);
     AddLayers(scenario.training, range, &planner, &units);
     if (piece == last) units.push_back(planner.Head(ends.embedding));
-    layers = layers + planner.Held({.layers = range.last - range.first, .first_layer = range.first});
   }
   plan.by_end = ChunksByEnd(steps, pipeline.shape.chunks);
-  plan.held = layers + planner.Held(ends);
+  plan.held = HeldByStage(scenario, stage);
   const bool tied = scenario.model.tied_embedding;
   const std::int64_t table = tied ? planner.Held({.head = true}).head.total() : 0;
   PlaceTiedTable(table, &plan);
   FillBuckets(scenario, cost, steps, &plan);
 
   const Training& training = scenario.training;
-  plan.spread = planner.SpreadOf(plan.held);
+  plan.spread = SpreadOf(scenario, plan.held);
   const models::Shares shares = SharesOf(scenario), expert_shares = SharesOf(scenario, /*experts=*/true);
   const std::int64_t common = plan.held.total().total() - plan.spread;
   const auto share = [&](std::int64_t ranks, std::int64_t expert_ranks) {
     return (common + ranks - 1) / ranks + (plan.spread + expert_ranks - 1) / expert_ranks;
   };
+  plan.host_numbers = HostNumbers(scenario, plan.held.total().total(), plan.spread);
   const std::int64_t cast = PlanShares(scenario, cost, &plan);
   plan.optimizer = plan.optimizer +
                    TimesOf(cost, models::OptimizerKernels(share(shares.gradients, expert_shares.gradients),
                                                           share(shares.optimizer, expert_shares.optimizer),
-                                                          training.format, training.gradient_format, cast));
+                                                          training.format, training.gradient_format, cast,
+                                                          plan.host_numbers));
   plan.boundary = models::LayerInput(scenario.model, ExecutionOf(scenario));
   if (ends.embedding != ends.head) {
     plan.tied_gradient = sim::Bytes(table * sim::ByteWidth(training.gradient_format));

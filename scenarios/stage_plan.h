@@ -121,7 +121,8 @@ struct StagePlan {
   // Shares in eight bits: largest numbers, reduced over those who share a copy, and the cast behind that.
   sim::Bytes share_scales, expert_share_scales;
   sim::WorkTimes share_cast;
-  std::int64_t casts = 0;  // of units behind gathers, in a step
+  std::int64_t casts = 0;         // of units behind gathers, in a step
+  std::int64_t host_numbers = 0;  // parameters that the rank's host updates
   sim::Bytes boundary;                    // activations sent to the next piece, one micro-batch, one rank
   sim::Bytes tied_gradient;               // to reduce between first and last stage; zero = none
   sim::Bytes scales;             // kTensorDelayed: largest numbers of a chunk, reduced over the tensor group
@@ -133,6 +134,10 @@ struct LayerRange {
   std::int64_t first = 0, last = 0;
 };
 LayerRange LayersOfPiece(const Pipeline& pipeline, std::int64_t piece);
+
+// What one rank of a stage holds, and of it routed experts with a layout of their own.
+models::StageParameters HeldByStage(const Scenario& scenario, std::uint32_t stage);
+std::int64_t SpreadOf(const Scenario& scenario, const models::StageParameters& held);
 
 // `steps` are those of the stage. REQUIRES: stage < layout.pipeline
 StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, std::uint32_t stage,

@@ -6,6 +6,7 @@
 #include "scenarios/block_writer.h"
 #include "scenarios/checkpoint_writer.h"
 #include "scenarios/data_parallel.h"
+#include "scenarios/host_optimizer.h"
 #include "scenarios/job.h"
 #include "scenarios/offload_writer.h"
 #include "scenarios/pipeline_transfers.h"
@@ -40,6 +41,7 @@ class RankBuilder {
   PipelineTransfers transfers_;
   DataParallel data_;
   std::optional<OffloadWriter> offload_;
+  std::optional<HostOptimizer> host_;
   Membership world_, tied_;
 };
 
@@ -53,6 +55,7 @@ RankBuilder::RankBuilder(const Job& job, sim::Rank rank)
       data_(job, plan_, &tape_),
       world_{job.world, rank.value()} {
   if (Offloads(job.scenario)) offload_.emplace(job.scenario, job.builder, &tape_);
+  if (plan_.host_numbers > 0) host_.emplace(job, plan_, &tape_);
   if (plan_.tied_gradient > sim::Bytes()) {
     const std::vector<sim::Rank> column = job.scenario.layout.Group(rank, Dimension::kPipeline);
     tied_ = Join(job, {column.front(), column.back()}, rank);
@@ -136,9 +139,11 @@ void RankBuilder::FinishStep(std::int64_t step) {
     tape_.WaitFor(Issue(job_, world_, {CollectiveKind::kAllReduce, sim::Bytes(4), TaskClass::kNorm},
                         StreamKind::kData, LabelOf(job_.names.clip, -1), &tape_));
   }
+  if (host_) host_->Start(data_.reduced());
   tape_.Work(plan_.optimizer, TaskClass::kOptimizer, LabelOf(job_.names.optimizer, -1));
   data_.ReduceScales();
   tape_.Work(plan_.share_cast, TaskClass::kOptimizer, LabelOf(job_.names.optimizer, -1));
+  if (host_) host_->Finish();
   data_.AfterOptimizer();
   tape_.Mark(TaskClass::kStepEnd, LabelOf(job_.names.step, step));
   if (job_.saves != nullptr) Save(step);

@@ -7,9 +7,9 @@
 // a second each where a stage trades activations, or gradients, with both neighbours.
 //
 // A checkpoint adds copy-out and host streams (checkpoint_writer.h), offload second
-// copy-out and copy-in streams (offload_writer.h).
+// copy-out and copy-in streams (offload_writer.h, host_optimizer.h).
 //
-// Leaves out: host launches, optimizer offload, data loading.
+// Leaves out: host launches, data loading.
 
 #ifndef SCENARIOS_STEP_BUILDER_H_
 #define SCENARIOS_STEP_BUILDER_H_

@@ -78,6 +78,7 @@ struct Route {
 // carry a byte more than once.
 struct StorageRoutes {
   std::vector<Route> to_host, to_device;  // device <-> host memory
+  std::vector<sim::LinkId> memory;        // of a device's host: what its processors read and write too
   std::vector<Route> write, read;         // host memory <-> storage; empty without storage
 };
 

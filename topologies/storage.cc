@@ -46,6 +46,7 @@ void AddCopies(const NodePlan& plan, std::uint32_t node, std::uint32_t device, s
   const sim::LinkId lane = plan.Pcie(node, device), root = plan.Host(node, plan.PcieSwitchOf(device));
   const sim::Duration latency = 2 * plan.shape.pcie_latency;
   routes->to_host.push_back({.uses = {{lane}, {root}, {memory}}, .latency = latency});
+  routes->memory.push_back(memory);
   routes->to_device.push_back({.uses = {{memory}, {WayBack(root)}, {WayBack(lane)}}, .latency = latency});
 }
 

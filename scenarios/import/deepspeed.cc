@@ -35,6 +35,7 @@ constexpr KeyRule kRules[] = {
     {"zero_optimization.stage3_prefetch_bucket_size", kMapped},
     {"zero_optimization.offload_optimizer.device", kMapped},
     {"zero_optimization.offload_param.device", kMapped},
+    {"zero_optimization.offload_optimizer.ratio", kMapped},
     {"tensor_parallel.autotp_size", kMapped},
     {"sequence_parallel_size", kMapped},
     {"zero_optimization.allgather_bucket_size", kLeftOut, "weights are gathered by their own buckets"},
@@ -152,13 +153,30 @@ void ReadFormats(Settings* s, Draft* draft) {
   draft->Put("training.gradient_type", gradient, s->Place("communication_data_type"));
 }
 
-void RefuseOffload(Settings* s) {
-  for (const char* key :
-       {"zero_optimization.offload_optimizer.device", "zero_optimization.offload_param.device"}) {
-    const auto device = s->Text(key);
-    if (device && *device != "none")
-      s->Error(key, '"' + *device + "\": offload to the host is not simulated; \"none\"");
+// Gradients go down beside the backward, weights come up beside the update.
+// Source: DeepSpeed 0.15, runtime/zero/offload_config.py; ratio is ZeRO-Offload++'s part.
+void ReadOffload(Settings* s, Draft* draft) {
+  const auto on_host = [&](const char* key) {
+    const std::string device = s->Text(key).value_or("none");
+    if (device != "none" && device != "cpu") {
+      s->Error(key, '"' + device + "\": offload to drives is not simulated; \"cpu\" or \"none\"");
+    }
+    return device == "cpu";
+  };
+  const char* optimizer = "zero_optimization.offload_optimizer.device";
+  const char* parameters = "zero_optimization.offload_param.device";
+  const char* ratio = "zero_optimization.offload_optimizer.ratio";
+  if (on_host(optimizer)) {
+    const double part = s->Number(ratio).value_or(1.0);
+    if (part > 0 && part <= 1) {
+      draft->Put("training.offload.optimizer", s->has(ratio) ? *s->Text(ratio) : "1",
+                 s->Place(s->has(ratio) ? ratio : optimizer));
+    } else {
+      s->Error(ratio, "is no part above 0 and up to 1");
+    }
+    draft->Put("training.offload.overlap", true, s->Place(optimizer));
   }
+  if (on_host(parameters)) draft->Put("training.offload.parameters", true, s->Place(parameters));
 }
 
 void ReadZero(Settings* s, Draft* draft) {
@@ -223,7 +241,7 @@ std::optional<ImportedJob> ImportDeepSpeed(const ImportRequest& request, proto::
   ReadLength(request, s, &draft);
   ReadBatch(std::max<std::int64_t>(1, data), s, &draft);
   ReadFormats(s, &draft);
-  RefuseOffload(s);
+  ReadOffload(s, &draft);
   ReadZero(s, &draft);
   if (s->OneOf("optimizer.type", {"Adam", "AdamW", "FusedAdam"}) || !s->has("optimizer.type")) {
     draft.Put("training.optimizer", "ADAM", s->Place("optimizer.type"));

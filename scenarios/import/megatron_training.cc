@@ -148,8 +148,18 @@ void ReadRecompute(Settings* s, Draft* draft) {
   draft->Put("training.recompute_layers", layers, s->Place("recompute-num-layers"));
 }
 
-// Layers whose activations wait on the host.
+// What is on the host: a part of the optimizer, and activations of layers.
+// Source: core 0.12, arguments.py, --optimizer-offload-fraction: all unless given.
 void ReadOffload(Settings* s, Draft* draft) {
+  const char* fraction = "optimizer-offload-fraction";
+  const std::string part = s->Text(fraction).value_or("1");
+  const bool overlap = s->Flag("overlap-cpu-optimizer-d2h-h2d");
+  if (s->Flag("optimizer-cpu-offload")) {
+    draft->Put("training.offload.optimizer", part, s->Place(s->has(fraction) ? fraction : "optimizer-cpu-offload"));
+    if (overlap && s->Number(fraction).value_or(1.0) > 0) {
+      draft->Put("training.offload.overlap", true, s->Place("overlap-cpu-optimizer-d2h-h2d"));
+    }
+  }
   const char* key = "cpu-offloading-num-layers";
   const std::int64_t layers = s->Integer(key, 0, 1000).value_or(0);
   if (layers > 0) return draft->Put("training.offload.activation_layers", layers, s->Place(key));

@@ -30,7 +30,7 @@ constexpr KeyRule kRules[] = {
     {"training.max_norm", kMapped},
     {"training.mixed_precision_param", kMapped},
     {"training.mixed_precision_reduce", kMapped},
-    {"training.enable_cpu_offload", kRefused, "offload to the host"},
+    {"training.enable_cpu_offload", kMapped},
     {"training.compile", kLeftOut, "kernels that the compiler fuses"},
     {"training.dtype", kHarmless},
     {"training.steps", kHarmless},
@@ -227,6 +227,11 @@ void ReadTraining(const ImportRequest& request, bool cut, Settings* s, Draft* dr
     draft->Put("training.matmul.recipe", block ? "MXFP8" : "FP8_TENSOR_CURRENT",
                s->Place("model.converters"));
     if (!block) ReadEightBitGather(cut, s, draft);
+  }
+  if (s->Boolean("training.enable_cpu_offload").value_or(false) && cut) {
+    // Source: PyTorch 2.6, CPUOffloadPolicy: shares, their gradients and the optimizer are on the host.
+    draft->Put("training.offload.optimizer", std::int64_t{1}, s->Place("training.enable_cpu_offload"));
+    draft->Put("training.offload.parameters", true, s->Place("training.enable_cpu_offload"));
   }
   // The default is selective by operations, which has no field here.
   const auto mode = s->OneOf("activation_checkpoint.mode", {"none", "full"});

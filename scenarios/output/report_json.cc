@@ -136,7 +136,11 @@ Json CheckpointJson(const CheckpointReport& c) {
 
 Json OffloadJson(const OffloadReport& offload) {
   return {{"activation_layers", offload.activation_layers},
+          {"optimizer_fraction", offload.optimizer_fraction},
+          {"parameters", offload.parameters},
           {"bytes_per_step_and_gpu", offload.bytes_per_step.count()},
+          {"gradient_bytes_per_step_and_gpu", offload.gradients_per_step.count()},
+          {"weight_bytes_per_step_and_gpu", offload.weights_per_step.count()},
           {"host_bytes_per_node", offload.host_per_node.count()},
           {"host_memory_bytes_per_node", offload.host_memory.count()}};
 }

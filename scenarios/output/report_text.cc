@@ -149,6 +149,23 @@ sim::Bytes PartOf(const StageReport& stage, const char* name) {
   return {};
 }
 
+std::string OffloadText(const OffloadReport& o) {
+  std::string text;
+  if (o.activation_layers > 0) {
+    text += Format("  activations of the first %lld layers of each piece wait in host memory: ",
+                   static_cast<long long>(o.activation_layers)) +
+            BytesText(o.bytes_per_step) + " each way a step and device, ";
+  }
+  if (o.optimizer_fraction > 0) {
+    text += std::string(text.empty() ? "" : "and\n") +
+            Format("  %g of the optimizer%s is on the hosts: ", o.optimizer_fraction,
+                   o.parameters ? ", with the weights," : "") +
+            BytesText(o.gradients_per_step) + " down and " + BytesText(o.weights_per_step) +
+            " up a step and device, ";
+  }
+  return text + BytesText(o.host_per_node) + " of a node's " + BytesText(o.host_memory) + "\n";
+}
+
 std::string StageTable(const Report& r) {
   constexpr std::size_t kMost = 20;
   std::string text =
@@ -183,12 +200,7 @@ std::string StageTable(const Report& r) {
     text += "  the total has " + BytesText(gathered) + " of gathered weights and " + BytesText(unreduced) +
             " of gradients that wait to be scattered\n";
   }
-  if (r.offload) {
-    text += Format("  activations of the first %lld layers of each piece wait in host memory: ",
-                   static_cast<long long>(r.offload->activation_layers)) +
-            BytesText(r.offload->bytes_per_step) + " each way a step and device, " +
-            BytesText(r.offload->host_per_node) + " of a node's " + BytesText(r.offload->host_memory) + "\n";
-  }
+  if (r.offload) text += OffloadText(*r.offload);
   if (!r.fits) text += "  ! does not fit into the device's memory\n";
   return text;
 }
