@@ -16,7 +16,8 @@ sim::Kernel Streaming(const char* name, std::int64_t bytes) {
 }  // namespace
 
 std::vector<sim::Kernel> OptimizerKernels(std::int64_t held, std::int64_t owned, sim::NumberFormat format,
-                                          sim::NumberFormat gradient_format, std::int64_t cast, std::int64_t hosts) {
+                                          sim::NumberFormat gradient_format, std::int64_t cast,
+                                          std::int64_t hosts) {
   const std::int64_t gradient = sim::ByteWidth(gradient_format);
   const std::int64_t weight = sim::ByteWidth(format);
   std::vector<sim::Kernel> kernels;

@@ -24,13 +24,14 @@ namespace models {
 //   cast weights       reads 4, writes 1     of what is cast
 //   clear gradients    writes g over all gradients it holds
 //
-// Of the owned, the host updates `hosts`, of which the norm alone is taken here. Of the owned, `cast` are held in eight bits; what lies between finding their scales and the cast is
-// the caller's.
+// Of the owned, the host updates `hosts`, of which the norm alone is taken here. Of the owned, `cast` are
+// held in eight bits; what lies between finding their scales and the cast is the caller's.
 //
 // Clipping costs nothing while the norm is below its limit, as it is most steps.
 // Source: Megatron-LM, core/optimizer/optimizer.py; Apex, csrc/multi_tensor_adam.cu.
 std::vector<sim::Kernel> OptimizerKernels(std::int64_t held, std::int64_t owned, sim::NumberFormat format,
-                                          sim::NumberFormat gradient_format, std::int64_t cast = 0, std::int64_t hosts = 0);
+                                          sim::NumberFormat gradient_format, std::int64_t cast = 0,
+                                          std::int64_t hosts = 0);
 std::vector<sim::Kernel> FindLargestKernels(std::int64_t cast);
 std::vector<sim::Kernel> CastKernels(std::int64_t cast);
 

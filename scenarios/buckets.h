@@ -23,8 +23,9 @@ void PlaceTiedTable(std::int64_t table, StagePlan* plan);
 void FillBuckets(const Scenario& scenario, const hardware::CostModel& cost,
                  std::span<const sim::PipelineStep> steps, StagePlan* plan);
 
-// What it takes to hold or gather shares in eight bits: the largest numbers found behind the optimizer and reduced, and
-// the cast of what is held so. Returns how many numbers of this rank's share are cast there; 0 where nothing is.
+// What it takes to hold or gather shares in eight bits: the largest numbers found behind the optimizer and
+// reduced, and the cast of what is held so. Returns how many numbers of this rank's share are cast there; 0
+// where nothing is.
 std::int64_t PlanShares(const Scenario& scenario, const hardware::CostModel& cost, StagePlan* plan);
 
 }  // namespace scenarios

@@ -90,7 +90,8 @@ void DataParallel::GatherUnits(const std::vector<std::uint32_t>& buckets, TaskCl
   for (const std::uint32_t at : buckets) {
     const Bucket& bucket = plan_.buckets[at];
     tape_->Work(bucket.share_cast, task_class, LabelOf(cast_name_, -1));
-    const sim::TaskId copied = job_.scenario.training.offload.parameters ? CopyIn(bucket) : sim::TaskId::None();
+    const sim::TaskId copied =
+        job_.scenario.training.offload.parameters ? CopyIn(bucket) : sim::TaskId::None();
     parameters_ready_[at] = GatherBucket(bucket, copied);
   }
 }
@@ -101,7 +102,8 @@ void DataParallel::AfterBackward(const Unit& unit, bool last) {
   const bool overlap = job_.scenario.training.overlap_gradient_reduce;
   if (!overlap && sharding().no_sync) return;
   const bool ends_micro_batch = unit.bucket + 1 == plan_.buckets.size();
-  const bool each = !sharing_.gradients || !overlap;  // of the buckets is waited for at the end, not the last alone
+  const bool each =
+      !sharing_.gradients || !overlap;  // of the buckets is waited for at the end, not the last alone
   // Whole gradients of two buckets, or of two of experts, are in memory at the most.
   if (unit.closes_expert_bucket) {
     if (sharing_.gradients) tape_->WaitFor(reducing_experts_);

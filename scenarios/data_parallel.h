@@ -64,14 +64,14 @@ class DataParallel {
   const StagePlan& plan_;
   RankTape* tape_;
   const Sharing sharing_;
-  Groups others_, experts_;  // experts_ means something where the stage has spread experts
-  std::optional<WholeUnits> whole_;  // where weights are cut
+  Groups others_, experts_;                    // experts_ means something where the stage has spread experts
+  std::optional<WholeUnits> whole_;            // where weights are cut
   std::vector<sim::TaskId> parameters_ready_;  // by bucket; none once waited for
   std::vector<sim::TaskId> reduced_;           // by bucket
   std::map<sim::Bytes, sim::TrafficId> from_host_;
   std::uint16_t cast_name_ = 0, scales_name_ = 0;
   sim::TaskId reducing_experts_;
-  sim::TaskId reducing_;                       // the last reduction of sharded gradients
+  sim::TaskId reducing_;  // the last reduction of sharded gradients
 };
 
 }  // namespace scenarios

@@ -258,8 +258,9 @@ bool HasEndlessWork(const StagePlan& plan) {
          std::any_of(plan.blocks.begin(), plan.blocks.end(), [&](const BlockPlan& b) {
            return endless(b.before_gather) || endless(b.main) || endless(b.after_reduce) ||
                   endless(b.backward_head) || endless(b.backward_main) || endless(b.backward_weight) ||
-                  endless(b.backward_tail) || endless(b.selective_recompute) || endless(b.weight_casts) || endless(b.one_copy_casts) ||
-                  endless(b.context.after) || endless(b.context.backward_after) ||
+                  endless(b.backward_tail) || endless(b.selective_recompute) || endless(b.weight_casts) ||
+                  endless(b.one_copy_casts) || endless(b.context.after) ||
+                  endless(b.context.backward_after) ||
                   std::any_of(b.context.pieces.begin(), b.context.pieces.end(),
                               [&](const ContextPlan::Piece& p) {
                                 return endless(p.forward) || endless(p.backward);

@@ -20,7 +20,8 @@ HostOptimizer::HostOptimizer(const Job& job, const StagePlan& plan, RankTape* ta
 void HostOptimizer::Start(const std::vector<sim::TaskId>& reduced) {
   tape_->Mark(sim::TaskClass::kOffload, LabelOf(go_on_name_, -1));
   all_there_ = tape_->last();
-  // The gradients of a tied table, or of what sees a part of the tokens, are summed once more behind reductions.
+  // The gradients of a tied table, or of what sees a part of the tokens, are summed once more behind
+  // reductions.
   const bool later = plan_.tied_gradient + plan_.sequence_gradient > sim::Bytes();
   if (!job_.scenario.training.offload.overlap || later) return Update(plan_.host_numbers, all_there_);
   sim::Wide all = 0, until = 0;
@@ -41,8 +42,8 @@ void HostOptimizer::Update(std::int64_t numbers, sim::TaskId ready) {
   const sim::TaskId out = Flow(StreamKind::kCopyOut, out_name_, routes.to_host[rank],
                                sim::Bytes(numbers * widths.gradient), {}, &out_);
   if (ready.valid()) job_.builder->After(out, ready);
-  last_ = Flow(StreamKind::kHost, adam_name_, {.uses = {{routes.memory[rank]}}}, sim::Bytes(numbers * widths.update),
-               offload.host_rate, &adam_);
+  last_ = Flow(StreamKind::kHost, adam_name_, {.uses = {{routes.memory[rank]}}},
+               sim::Bytes(numbers * widths.update), offload.host_rate, &adam_);
   job_.builder->After(last_, out);
   if (offload.overlap) job_.builder->After(last_, all_there_);
   if (offload.parameters) return;

@@ -2,19 +2,21 @@
 // step's gradients.
 //
 //   copy out    the gradients of that part: device -> PCIe switch -> host -> memory
-//   host adam   reads gradient, master weight and two moments, writes the last three and the weight: one flow over
-//               the node's memory, shared with the other ranks of the node, no faster than its processors add up
+//   host adam   reads gradient, master weight and two moments, writes the last three and the weight: one flow
+//   over
+//               the node's memory, shared with the other ranks of the node, no faster than its processors add
+//               up
 //   copy in     the weights, unless they live there
 //
-// The rest of the optimizer runs on the device meanwhile. Without overlap all of it waits for the last reduction
-// and for the gradient norm; with it gradients leave bucket by bucket as they are reduced, and weights come back
-// beside the next bucket's update.
+// The rest of the optimizer runs on the device meanwhile. Without overlap all of it waits for the last
+// reduction and for the gradient norm; with it gradients leave bucket by bucket as they are reduced, and
+// weights come back beside the next bucket's update.
 //
-// Leaves out: gradients that are added up on the host over micro-batches, pieces smaller than a bucket, and the
-// update of one step beside the next.
+// Leaves out: gradients that are added up on the host over micro-batches, pieces smaller than a bucket, and
+// the update of one step beside the next.
 //
-// Sources: Ren et al., "ZeRO-Offload: democratizing billion-scale model training", USENIX ATC 2021, sections 4 and 5;
-// Megatron-LM core 0.12, optimizer/cpu_offloading/hybrid_optimizer.py.
+// Sources: Ren et al., "ZeRO-Offload: democratizing billion-scale model training", USENIX ATC 2021, sections
+// 4 and 5; Megatron-LM core 0.12, optimizer/cpu_offloading/hybrid_optimizer.py.
 
 #ifndef SCENARIOS_HOST_OPTIMIZER_H_
 #define SCENARIOS_HOST_OPTIMIZER_H_

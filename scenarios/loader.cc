@@ -112,8 +112,9 @@ void BuildFabricOf(const topologies::TopologySpec& topology, const Block& top, S
   if (!storage) return;
   auto with_storage = build(storage);
   if (!with_storage.ok() && !scenario->checkpoint) {
-    return top.Of("training").Of("offload").Error(Offloads(*scenario) ? "activation_layers" : "optimizer",
-                                                  with_storage.error().message);
+    return top.Of("training")
+        .Of("offload")
+        .Error(Offloads(*scenario) ? "activation_layers" : "optimizer", with_storage.error().message);
   }
   if (!with_storage.ok()) return top.Of("checkpoint").Error("path", with_storage.error().message);
   scenario->fabric = std::move(with_storage).value();

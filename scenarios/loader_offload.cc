@@ -54,7 +54,8 @@ void ReadOptimizer(const orrery::config::Offload& in, const Block& block, Scenar
       block.Optional("host_gb_per_s", in.has_host_gb_per_s(), in.host_gb_per_s(), kLeastRate, kMostRate, 0.0);
   offload.host_rate = sim::ByteRate::BytesPerSecond(std::llround(rate * 1e9));
   if (offload.parameters && scenario->training.optimizer_sharding != OptimizerSharding::kZero3) {
-    block.Error("parameters", "true needs optimizer_sharding ZERO_3; otherwise weights are whole on the device");
+    block.Error("parameters",
+                "true needs optimizer_sharding ZERO_3; otherwise weights are whole on the device");
   } else if (offload.parameters && offload.optimizer_parts < 1'000'000'000) {
     block.Error("parameters", "true needs optimizer 1: the host updates the weights that it has");
   }
@@ -82,8 +83,10 @@ void ReadOffload(const orrery::config::Training& in, const Block& training, Scen
 bool CheckHostMemory(const Block& top, const Scenario& scenario) {
   if (!UsesHosts(scenario)) return true;
   if (scenario.checkpoint && OffloadsOptimizer(scenario)) {
-    top.Of("training").Of("offload").Error(
-        "optimizer", "is not simulated with a checkpoint, which would save from the hosts; one of them is wanted");
+    top.Of("training")
+        .Of("offload")
+        .Error("optimizer",
+               "is not simulated with a checkpoint, which would save from the hosts; one of them is wanted");
     return false;
   }
   const sim::Bytes waits = HostBytesOfNode(scenario), memory = scenario.device.host.memory;
@@ -92,8 +95,9 @@ bool CheckHostMemory(const Block& top, const Scenario& scenario) {
   top.Of("training")
       .Of("offload")
       .Error(Offloads(scenario) ? "activation_layers" : "optimizer",
-             Gigabytes(waits) + (OffloadsOptimizer(scenario) ? " of state and activations would lie on one node"
-                                                             : " of activations would wait on one node") +
+             Gigabytes(waits) +
+                 (OffloadsOptimizer(scenario) ? " of state and activations would lie on one node"
+                                              : " of activations would wait on one node") +
                  (staging > sim::Bytes() ? " beside " + Gigabytes(staging) + " of staging" : "") +
                  ", more than the " + Gigabytes(memory) + " of memory that a host of \"" +
                  scenario.device.name + "\" has");

@@ -60,14 +60,14 @@ void RefuseSplitBackward(const Block& training, const Block& block, const Scenar
   }
 }
 
-// Gradients of a pipeline are reduced behind its last micro-batch; weights that are cut are gathered for the step
-// or for each pass, as PyTorch's pipelines do with FSDP. DeepSpeed refuses what is beyond ZERO_1.
+// Gradients of a pipeline are reduced behind its last micro-batch; weights that are cut are gathered for the
+// step or for each pass, as PyTorch's pipelines do with FSDP. DeepSpeed refuses what is beyond ZERO_1.
 void RefusePipeline(const Block& training, const Block& block, const Scenario& scenario) {
   const std::int64_t stages = scenario.layout.pipeline;
   if (stages <= 1) return RefuseSplitBackward(training, block, scenario);
   const bool beyond = scenario.training.optimizer_sharding >= OptimizerSharding::kZero2;
-  const std::string both_ends = " is not simulated where two stages hold the same pieces (" +
-                                scenario.pipeline.name() + ")";
+  const std::string both_ends =
+      " is not simulated where two stages hold the same pieces (" + scenario.pipeline.name() + ")";
   if (scenario.pipeline.copies() > 1 && scenario.training.sharding.ranks > 0) {
     block.Error("ranks", "a part of the data ranks" + both_ends + "; leave it out");
   }
@@ -90,8 +90,9 @@ void RefuseSpreadExperts(const Block& block, const Scenario& scenario) {
   const std::int64_t ranks = scenario.training.sharding.ranks, group = layout.expert * layout.expert_tensor;
   if (scenario.model.experts.routed == 0 || !layout.spreads_experts() || ranks == 0 || group == 0) return;
   if (layout.tensor > 1 && layout.order[0] != Dimension::kTensor) {
-    block.Error("ranks", "a part of the data ranks is simulated with routed experts on other ranks only where tensor "
-                         "comes first in layout.rank_order; leave it out");
+    block.Error("ranks",
+                "a part of the data ranks is simulated with routed experts on other ranks only where tensor "
+                "comes first in layout.rank_order; leave it out");
   } else if (ranks * layout.tensor % group != 0) {
     block.Error("ranks", std::to_string(ranks) + " x tensor " + std::to_string(layout.tensor) +
                              " is not a multiple of the " + std::to_string(group) +

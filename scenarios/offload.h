@@ -36,8 +36,8 @@ std::int64_t HostNumbers(const Scenario& scenario, std::int64_t owned);
 // The same of all that a rank holds, `spread` of it experts with a layout of their own.
 std::int64_t HostNumbers(const Scenario& scenario, std::int64_t held, std::int64_t spread);
 
-// Bytes of one such number: of the gradient that travels down, of what the update reads and writes, of the weight
-// that travels up, and of all that the host keeps of it.
+// Bytes of one such number: of the gradient that travels down, of what the update reads and writes, of the
+// weight that travels up, and of all that the host keeps of it.
 struct HostWidths {
   std::int64_t gradient = 0, update = 0, weight = 0, kept = 0;
 };

@@ -281,14 +281,15 @@ Report MakeReport(const Scenario& scenario, const StepProgram& steps, const sim:
   AddTiers(scenario, steps, timeline, period, &report);
   report.closed_form = ClosedFormOf(scenario, steps.stages, report.step_time);
   if (UsesHosts(scenario)) {
-    report.offload = {.activation_layers = scenario.training.offload.activation_layers,
-                      .optimizer_fraction = 1e-9 * static_cast<double>(scenario.training.offload.optimizer_parts),
-                      .parameters = scenario.training.offload.parameters,
-                      .bytes_per_step = OffloadedPerStep(scenario, steps.stages),
-                      .gradients_per_step = HostGradientsPerStep(scenario, steps.stages),
-                      .weights_per_step = HostWeightsPerStep(scenario, steps.stages),
-                      .host_per_node = HostBytesOfNode(scenario),
-                      .host_memory = scenario.device.host.memory};
+    report.offload = {
+        .activation_layers = scenario.training.offload.activation_layers,
+        .optimizer_fraction = 1e-9 * static_cast<double>(scenario.training.offload.optimizer_parts),
+        .parameters = scenario.training.offload.parameters,
+        .bytes_per_step = OffloadedPerStep(scenario, steps.stages),
+        .gradients_per_step = HostGradientsPerStep(scenario, steps.stages),
+        .weights_per_step = HostWeightsPerStep(scenario, steps.stages),
+        .host_per_node = HostBytesOfNode(scenario),
+        .host_memory = scenario.device.host.memory};
   }
   if (scenario.checkpoint) AddCheckpoint(scenario, steps.program, timeline, &report);
   return report;

@@ -118,8 +118,8 @@ struct OffloadReport {
   bool parameters = false;
   sim::Bytes bytes_per_step;                        // of activations, each way, of the rank that copies most
   sim::Bytes gradients_per_step, weights_per_step;  // of the optimizer, down and up, likewise
-  sim::Bytes host_per_node;   // at a time, of the node that holds most
-  sim::Bytes host_memory;     // that a node has
+  sim::Bytes host_per_node;                         // at a time, of the node that holds most
+  sim::Bytes host_memory;                           // that a node has
 };
 
 // One figure of the device that the result leans on.

@@ -44,9 +44,9 @@ bool StaysWhole(const Scenario& scenario, const StagePlan& plan, std::uint32_t b
   return scenario.model.tied_embedding && bucket + 1 == plan.buckets.size();
 }
 
-// In a pipeline a backward leaves units whole until the step's last: forwards gather but where a backward came just
-// before, and backwards where a forward did. Of m and m, of which r backwards follow a forward, so that r - 1
-// forwards follow a backward, that is m - (r - 1) + r.
+// In a pipeline a backward leaves units whole until the step's last: forwards gather but where a backward
+// came just before, and backwards where a forward did. Of m and m, of which r backwards follow a forward, so
+// that r - 1 forwards follow a backward, that is m - (r - 1) + r.
 std::int64_t GathersOfStep(const Scenario& scenario, const StagePlan& plan, std::uint32_t bucket) {
   const bool stays = StaysWhole(scenario, plan, bucket);
   if (scenario.layout.pipeline > 1) return stays ? 1 : scenario.pipeline.microbatches_of_chunk() + 1;

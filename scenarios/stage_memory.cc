@@ -186,7 +186,8 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
   if (scenario.layout.context > 1) memory.parts.push_back({"context", ContextAtOnce(plan)});
   if (SharingOf(scenario).weights) {
     const PlayedUnits units = PlayUnits(scenario, plan, order);
-    if (training.matmul.recipe != models::Recipe::kNone) memory.parts.push_back({"fp8_weights", units.copies});
+    if (training.matmul.recipe != models::Recipe::kNone)
+      memory.parts.push_back({"fp8_weights", units.copies});
     memory.parts.push_back({"gathered", units.gathered});
   }
   if (SharesOf(scenario).gradients > 1) {

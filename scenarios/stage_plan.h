@@ -123,10 +123,10 @@ struct StagePlan {
   sim::WorkTimes share_cast;
   std::int64_t casts = 0;         // of units behind gathers, in a step
   std::int64_t host_numbers = 0;  // parameters that the rank's host updates
-  sim::Bytes boundary;                    // activations sent to the next piece, one micro-batch, one rank
-  sim::Bytes tied_gradient;               // to reduce between first and last stage; zero = none
-  sim::Bytes scales;             // kTensorDelayed: largest numbers of a chunk, reduced over the tensor group
-  sim::Bytes sequence_gradient;  // norms' gradients, reduced over the tensor group; zero = none
+  sim::Bytes boundary;            // activations sent to the next piece, one micro-batch, one rank
+  sim::Bytes tied_gradient;       // to reduce between first and last stage; zero = none
+  sim::Bytes scales;              // kTensorDelayed: largest numbers of a chunk, reduced over the tensor group
+  sim::Bytes sequence_gradient;   // norms' gradients, reduced over the tensor group; zero = none
 };
 
 // The layers of the model that piece `piece` holds, as [first, last).

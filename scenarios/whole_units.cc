@@ -122,8 +122,7 @@ namespace {
 
 class UnitPlayer {
  public:
-  UnitPlayer(const Scenario& scenario, const StagePlan& plan)
-      : whole_(scenario, plan) {}
+  UnitPlayer(const Scenario& scenario, const StagePlan& plan) : whole_(scenario, plan) {}
 
   void Forward(const std::vector<Unit>& units) {
     for (const Unit& unit : units) {

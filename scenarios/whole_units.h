@@ -2,16 +2,15 @@
 // where weights are cut (ZERO_3), and which eight-bit copies of them there are.
 //
 // A unit is gathered before its forward and, if it was given back after that, again before its backward, the
-// experts that a layer spreads behind the rest of it. While one unit runs, those that come next in its chunk are
-// gathered beside it. In a pipeline a backward gives nothing back but the last of a step.
-// Source of that: PyTorch 2.6, distributed/pipelining/stage.py, backward_maybe_with_nosync.
+// experts that a layer spreads behind the rest of it. While one unit runs, those that come next in its chunk
+// are gathered beside it. In a pipeline a backward gives nothing back but the last of a step. Source of that:
+// PyTorch 2.6, distributed/pipelining/stage.py, backward_maybe_with_nosync.
 //
-// Where linear layers multiply in eight bits, weights that arrive in 16 are cast behind their gather: into one copy
-// for a pass, into all where the unit stays whole for the backward or the backward computes its forward again.
-// Weights that arrive in eight are a forward's copy; the backward makes the second. Copies last as long as the
-// unit is whole.
-// Source: torchao 0.7, float8/float8_linear.py and fsdp_utils.py; NVIDIA Transformer Engine 2,
-// pytorch/module/base.py (get_weight_workspace).
+// Where linear layers multiply in eight bits, weights that arrive in 16 are cast behind their gather: into
+// one copy for a pass, into all where the unit stays whole for the backward or the backward computes its
+// forward again. Weights that arrive in eight are a forward's copy; the backward makes the second. Copies
+// last as long as the unit is whole. Source: torchao 0.7, float8/float8_linear.py and fsdp_utils.py; NVIDIA
+// Transformer Engine 2, pytorch/module/base.py (get_weight_workspace).
 
 #ifndef SCENARIOS_WHOLE_UNITS_H_
 #define SCENARIOS_WHOLE_UNITS_H_

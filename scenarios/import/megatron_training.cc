@@ -155,7 +155,8 @@ void ReadOffload(Settings* s, Draft* draft) {
   const std::string part = s->Text(fraction).value_or("1");
   const bool overlap = s->Flag("overlap-cpu-optimizer-d2h-h2d");
   if (s->Flag("optimizer-cpu-offload")) {
-    draft->Put("training.offload.optimizer", part, s->Place(s->has(fraction) ? fraction : "optimizer-cpu-offload"));
+    draft->Put("training.offload.optimizer", part,
+               s->Place(s->has(fraction) ? fraction : "optimizer-cpu-offload"));
     if (overlap && s->Number(fraction).value_or(1.0) > 0) {
       draft->Put("training.offload.overlap", true, s->Place("overlap-cpu-optimizer-d2h-h2d"));
     }

@@ -135,7 +135,9 @@ std::int64_t ReadDataParallel(std::int64_t devices, std::int64_t others, Setting
     draft->Put("layout.data", shard * copies, s->Place("parallelism.data_parallel_replicate_degree"));
   }
   draft->Put("training.optimizer_sharding", shard > 1 ? "ZERO_3" : "NONE", s->Place(key));
-  if (shard > 1 && copies > 1) draft->Put("training.sharding.ranks", shard, s->Place(key));
+  // Ranks of one sequence share too. Source: parallel_dims.py, dp_shard_cp.
+  const std::int64_t context = DegreeOf(s, "context_parallel_degree");
+  if (shard > 1 && copies > 1) draft->Put("training.sharding.ranks", shard * context, s->Place(key));
   const std::string policy =
       s->OneOf("parallelism.fsdp_reshard_after_forward", {"default", "always", "never"}).value_or("default");
   const bool pipelined = DegreeOf(s, "pipeline_parallel_degree") > 1;

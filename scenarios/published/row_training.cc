@@ -70,9 +70,9 @@ config::MatmulRecipe::Kind UnstatedRecipe(const StepRow& row, Draft* draft) {
   return current ? config::MatmulRecipe::FP8_TENSOR_CURRENT : config::MatmulRecipe::FP8_TENSOR_DELAYED;
 }
 
-// Cut weights are cast before they are gathered: NVIDIA's recipes with one scale a tensor hold them in eight bits,
-// torchtitan's benchmarks cast each share.
-// Source: NVIDIA, Megatron-Bridge, training/mixed_precision.py; torchtitan, docs/float8.md.
+// Cut weights are cast before they are gathered: NVIDIA's recipes with one scale a tensor hold them in eight
+// bits, torchtitan's benchmarks cast each share. Source: NVIDIA, Megatron-Bridge,
+// training/mixed_precision.py; torchtitan, docs/float8.md.
 void WriteEightBitGather(const StepRow& row, config::Matmul* matmul, Draft* draft) {
   if (matmul->recipe() == config::MatmulRecipe::MXFP8) return;
   draft->Assume("weights are gathered in FP8, which is not stated");

@@ -236,7 +236,8 @@ class GroupVolumes {
       for (std::int64_t copy = 0; copy < copies; ++copy) {
         replicas.push_back(holders[static_cast<std::size_t>(copy * n + i)]);
       }
-      Add(sim::TaskClass::kData, replicas, kSteps * reductions * 2 * (copies - 1) * kGradient * parameters / n);
+      Add(sim::TaskClass::kData, replicas,
+          kSteps * reductions * 2 * (copies - 1) * kGradient * parameters / n);
     }
   }
 

@@ -138,7 +138,8 @@ inline bool GridAllows(const PairwiseRow& row) {
   };
   if (known({kTensorRanks, kSequence}) && at.sequence && at.tensor == 1) return false;
   const bool both_ends = at.pipeline.order == PieceOrder::kBothEnds;
-  if (known({kPipelineKind, kDataKind}) && (at.data.copies > 1 || at.cuts_gradients()) && both_ends) return false;
+  if (known({kPipelineKind, kDataKind}) && (at.data.copies > 1 || at.cuts_gradients()) && both_ends)
+    return false;
   const bool split_table = at.pipeline.stages > 1 && at.tied;
   if (known({kPipelineKind, kDataKind, kTied}) && at.cuts_gradients() && split_table) return false;
   if (known({kExpertRanks, kExpertTensorRanks}) && !at.has_experts() && at.expert_tensor > 1) return false;

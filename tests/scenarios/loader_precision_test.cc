@@ -49,11 +49,11 @@ TEST(Recipes, SayWhatTheyDoNotGoWith) {
   EXPECT_THAT(
       Load(With({{"training.format", "FP32"}, {"training.attention", "UNFUSED"}})).errors(),
       ElementsAre(HasSubstr("training.matmul.recipe: with training.format FP32; BF16 or FP16 is wanted")));
-  EXPECT_THAT(Load(With({{"training.matmul.fp8_param_gather", "true"},
-                         {"training.matmul.cast_each_gather", "true"}}))
-                  .errors(),
-              ElementsAre(HasSubstr("training.matmul.cast_each_gather: true needs fp8_param_gather true and "
-                                    "optimizer_sharding ZERO_3")));
+  EXPECT_THAT(
+      Load(With({{"training.matmul.fp8_param_gather", "true"}, {"training.matmul.cast_each_gather", "true"}}))
+          .errors(),
+      ElementsAre(HasSubstr("training.matmul.cast_each_gather: true needs fp8_param_gather true and "
+                            "optimizer_sharding ZERO_3")));
   EXPECT_THAT(
       Load(With({{"training.recompute", "SELECTIVE"}, {"training.recompute_modules", "LAYERNORM"}})).errors(),
       ElementsAre(HasSubstr("is not simulated with recompute_modules LAYERNORM or NONLINEARITY")));

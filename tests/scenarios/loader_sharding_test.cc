@@ -78,13 +78,16 @@ TEST(LoadSharding, UnderAPipelineGradientsWaitForTheLastMicroBatch) {
   for (const char* kind : {"ZERO_2", "ZERO_3"}) {
     EXPECT_TRUE(Load({{"training.optimizer_sharding", kind}}).scenario.value().training.sharding.no_sync);
     EXPECT_THAT(Load({{"training.optimizer_sharding", kind}, {"model.tied_embedding", "true"}}).errors(),
-                testing::ElementsAre(HasSubstr("--set 1: training.optimizer_sharding: ZERO_2 and ZERO_3 are not "
-                                               "simulated with an embedding that is tied over the 2 pipeline stages")));
-    EXPECT_THAT(Load({{"training.optimizer_sharding", kind}, {"pipeline.schedule", "DUALPIPE"},
+                testing::ElementsAre(
+                    HasSubstr("--set 1: training.optimizer_sharding: ZERO_2 and ZERO_3 are not "
+                              "simulated with an embedding that is tied over the 2 pipeline stages")));
+    EXPECT_THAT(Load({{"training.optimizer_sharding", kind},
+                      {"pipeline.schedule", "DUALPIPE"},
                       {"layout.virtual", "2"}})
                     .errors(),
-                Contains(HasSubstr("--set 1: training.optimizer_sharding: more than ZERO_1 is not simulated where two "
-                                   "stages hold the same pieces")));
+                Contains(HasSubstr(
+                    "--set 1: training.optimizer_sharding: more than ZERO_1 is not simulated where two "
+                    "stages hold the same pieces")));
   }
   EXPECT_THAT(
       Load({{"training.sharding.no_sync", "false"}}).errors(),

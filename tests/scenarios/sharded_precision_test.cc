@@ -109,7 +109,8 @@ Scenario Llama(Sets more) {
 }
 
 const Sets kBehind = {{"training.matmul.recipe", "FP8_TENSOR_CURRENT"}};
-const Sets kHeld = {{"training.matmul.recipe", "FP8_TENSOR_CURRENT"}, {"training.matmul.fp8_param_gather", "true"}};
+const Sets kHeld = {{"training.matmul.recipe", "FP8_TENSOR_CURRENT"},
+                    {"training.matmul.fp8_param_gather", "true"}};
 const Sets kEach = {{"training.matmul.recipe", "FP8_TENSOR_CURRENT"},
                     {"training.matmul.fp8_param_gather", "true"},
                     {"training.matmul.cast_each_gather", "true"}};

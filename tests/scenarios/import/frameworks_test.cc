@@ -68,6 +68,21 @@ TEST(DeepSpeed, HasDefaultsOfItsOwn) {
   EXPECT_FALSE(training.overlap_parameter_gather);
 }
 
+TEST(DeepSpeed, OffloadsOptimizerAndWeights) {
+  ImportRequest request = RequestOf("ds.json", R"({"train_batch_size": 8, "bf16": {"enabled": true},
+      "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"},
+                            "offload_param": {"device": "cpu"}}})",
+                                    8);
+  request.model = "llama_7b";
+  request.sequence_length = 2048;
+  const Imported imported = Import("deepspeed", request);
+  ASSERT_TRUE(imported.job) << imported.errors();
+  const Offload& offload = imported.job->scenario.training.offload;
+  EXPECT_EQ(offload.optimizer_parts, 1'000'000'000);
+  EXPECT_TRUE(offload.parameters);
+  EXPECT_TRUE(offload.overlap);
+}
+
 // Of no other kind than Ulysses.
 TEST(DeepSpeed, SharesSequencesByExchangingHeads) {
   ImportRequest request = RequestOf("ds.json", R"({"train_batch_size": 8,
@@ -153,6 +168,43 @@ TEST(Torchtitan, SchedulesInAVAreTheirOwn) {
   EXPECT_EQ(imported.job->scenario.pipeline.name(), "zbv");
   EXPECT_EQ(imported.job->scenario.layout.virtual_stages, 2);
   EXPECT_EQ(imported.job->scenario.pipeline.layers_of_piece.back(), 15);  // 128 / 8, less the head
+}
+
+// Eight shards of Llama 3 8B with these sections beside.
+Imported Shards(const std::string& sections) {
+  return Import("torchtitan", RequestOf("t.toml",
+                                        "[model]\nname = \"llama3\"\nflavor = \"8B\"\n" + sections +
+                                            "\n[activation_checkpoint]\nmode = \"full\"\n",
+                                        8));
+}
+
+TEST(Torchtitan, CastsBeforeItGathersWhereItIsTold) {
+  const Imported behind = Shards("converters = [\"float8\"]");
+  ASSERT_TRUE(behind.job) << behind.errors();
+  EXPECT_EQ(behind.job->scenario.training.matmul.recipe, models::Recipe::kTensorCurrent);
+  EXPECT_FALSE(behind.job->scenario.training.matmul.parameter_gather);
+  const Imported before = Shards("converters = [\"float8\"]\n[float8]\nenable_fsdp_float8_all_gather = true");
+  ASSERT_TRUE(before.job) << before.errors();
+  EXPECT_TRUE(before.job->scenario.training.matmul.parameter_gather);
+  EXPECT_TRUE(before.job->scenario.training.matmul.cast_each_gather);
+}
+
+// Weights, gradients' shares and optimizer.
+TEST(Torchtitan, OffloadsAllThatIsCut) {
+  const Imported imported = Shards("[training]\nenable_cpu_offload = true");
+  ASSERT_TRUE(imported.job) << imported.errors();
+  EXPECT_EQ(imported.job->scenario.training.offload.optimizer_parts, 1'000'000'000);
+  EXPECT_TRUE(imported.job->scenario.training.offload.parameters);
+}
+
+// Source: parallelize_llama.py: weights stay for the step where there is a pipeline.
+TEST(Torchtitan, KeepsWeightsForTheStepInAPipeline) {
+  const Imported imported =
+      Shards("[parallelism]\npipeline_parallel_degree = 2\n[training]\nlocal_batch_size = 4\nseq_len = 2048");
+  ASSERT_TRUE(imported.job) << imported.errors();
+  EXPECT_EQ(imported.job->scenario.training.optimizer_sharding, OptimizerSharding::kZero3);
+  EXPECT_FALSE(imported.job->scenario.training.sharding.reshard_after_forward);
+  EXPECT_TRUE(imported.job->scenario.training.sharding.no_sync);
 }
 
 TEST(Torchtitan, IsTheSameInJson) {

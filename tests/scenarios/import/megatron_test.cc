@@ -130,6 +130,30 @@ TEST(Megatron, LayersThatAreOffloadedAreCounted) {
               HasSubstr("--cpu-offloading: of no layer; --cpu-offloading-num-layers is wanted"));
 }
 
+// Source: arguments.py: all of it unless a fraction is given.
+TEST(Megatron, TheOptimizerIsOffloadedByFractions) {
+  const auto offload = [](const std::string& flags) {
+    const Imported imported = FromFlags(kSmall + flags);
+    EXPECT_TRUE(imported.job) << imported.errors();
+    return imported.job ? imported.job->scenario.training.offload : Offload();
+  };
+  EXPECT_EQ(offload("--optimizer-cpu-offload").optimizer_parts, 1'000'000'000);
+  EXPECT_FALSE(offload("--optimizer-cpu-offload").overlap);
+  const Offload half =
+      offload("--optimizer-cpu-offload --optimizer-offload-fraction 0.5 --overlap-cpu-optimizer-d2h-h2d");
+  EXPECT_EQ(half.optimizer_parts, 500'000'000);
+  EXPECT_TRUE(half.overlap);
+}
+
+TEST(Megatron, FsdpGathersInEightBits) {
+  const Imported imported = FromFlags(
+      kSmall + "--use-megatron-fsdp --fp8-format hybrid --fp8-recipe tensorwise --fp8-param-gather");
+  ASSERT_TRUE(imported.job) << imported.errors();
+  EXPECT_EQ(imported.job->scenario.training.optimizer_sharding, OptimizerSharding::kZero3);
+  EXPECT_TRUE(imported.job->scenario.training.matmul.parameter_gather);
+  EXPECT_FALSE(imported.job->scenario.training.matmul.cast_each_gather);
+}
+
 TEST(Megatron, KindsOfContextParallelismAreKinds) {
   const auto context = [](const std::string& flags) {
     const Imported imported = FromFlags(kSmall + "--context-parallel-size 2 " + flags);
