@@ -39,7 +39,6 @@ std::vector<sim::Bytes> HostBytesOfRanks(const Scenario& scenario) {
 }  // namespace
 
 std::int64_t HostNumbers(const Scenario& scenario, std::int64_t owned) {
-  constexpr std::int64_t kBillion = 1'000'000'000;
   return static_cast<std::int64_t>(sim::Wide{owned} * scenario.training.offload.optimizer_parts / kBillion);
 }
 

@@ -32,7 +32,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::int64_t kBillion = 1'000'000'000;
 
 // `data` ranks with links of their own at 1 GB/s to their host and back, and a memory at 1 GB/s each: a byte
 // takes a nanosecond. Communication is free.
