@@ -32,7 +32,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-
 // `data` ranks with links of their own at 1 GB/s to their host and back, and a memory at 1 GB/s each: a byte
 // takes a nanosecond. Communication is free.
 Scenario OnHosts(std::int64_t data, std::int64_t micro_batches, OptimizerSharding kind, std::int64_t parts) {
