@@ -55,13 +55,15 @@ class Counter {
 
   // One step.
   Estimate Count() {
+    const Pipeline& pipeline = scenario_.pipeline;
+    const bool in_halves = pipeline.splits_backward() || pipeline.delays_weight_gradients;
     for (const std::vector<Unit>& units : plan_.chunks) {
       for (const Unit& unit : units) {
         for (const std::uint32_t block : unit.blocks) {
           Forward(plan_.blocks[block]);
           if (unit.recompute == Recompute::kFull) Forward(plan_.blocks[block]);
           Backward(plan_.blocks[block]);
-          if (scenario_.pipeline.splits_backward()) WeightHalf(plan_.blocks[block]);
+          if (in_halves) WeightHalf(plan_.blocks[block]);
         }
         if (unit.offloaded > sim::Bytes()) tasks_ += 2;  // out and in
       }

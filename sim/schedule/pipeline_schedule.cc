@@ -49,6 +49,11 @@ std::optional<Error> RefuseExtras(const PipelineShape& shape, const char* schedu
     return Error{std::string(schedule) + ": a sequence in " + std::to_string(shape.parts) +
                  " parts; only schedule \"seq1f1b\" cuts sequences"};
   }
+  if (shape.joined) {
+    return Error{std::string(schedule) +
+                 ": cannot be asked to join forwards and backwards; schedule \"interleaved\", or \"1f1b\" of "
+                 "one stage"};
+  }
   return std::nullopt;
 }
 
