@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "hardware/device_cost_model.h"
+#include "scenarios/closed_form.h"
 #include "scenarios/run.h"
 #include "scenarios/stage_memory.h"
 #include "sim/analysis/step.h"
 #include "sim/program/executor.h"
+#include "sim/schedule/play_order.h"
 #include "tests/scenarios/loading.h"
 #include "tests/scenarios/schedules.h"
 
@@ -48,17 +50,23 @@ class LayerTimes final : public hardware::CostModel {
   std::map<std::string, std::int64_t> time_;
 };
 
-// Four ranks with one of four experts each, and no other communication.
-Scenario FourExperts(std::int64_t layers, std::int64_t micro_batches, std::int64_t moved) {
-  Scenario s = SyntheticScenario(1, micro_batches, 1, "1f1b", layers);
+// Stages of four ranks with one of four experts each; what moves takes that long.
+Scenario FourExperts(std::int64_t layers, std::int64_t micro_batches, std::int64_t moved,
+                     const std::string& schedule = "1f1b", std::int64_t stages = 1) {
+  const std::int64_t chunks = sim::FindPipelineSchedule(schedule)->chunks;
+  Scenario s = SyntheticScenario(stages, micro_batches, chunks, schedule, layers);
+  s.pipeline.layers_of_piece.resize(PieceCount(s.pipeline.placement(), s.pipeline.shape));
+  s.model.layers = layers * static_cast<std::int64_t>(s.pipeline.layers_of_piece.size());
   s.model.ffn = 0;
   s.model.experts = {.routed = 4, .per_token = 1, .ffn = 16};
-  s.devices = s.layout.data = s.layout.expert = 4;
+  s.layout.data = s.layout.expert = 4;
+  s.devices = 4 * stages;
   s.batch.global = 4 * micro_batches;
   s.training.gradient_norm = false;
   s.training.optimizer_sharding = OptimizerSharding::kReplicated;
-  s.fabric.domain.assign(4, 0);
-  s.fabric.rail = {0, 1, 2, 3};
+  s.fabric.domain.assign(static_cast<std::size_t>(s.devices), 0);
+  s.fabric.rail.clear();
+  for (std::int64_t d = 0; d < s.devices; ++d) s.fabric.rail.push_back(static_cast<std::uint32_t>(d));
   for (hardware::CollectiveTiming& timing : s.device.collective_timing) {
     timing.base = sim::Duration::Picoseconds(moved);
   }
@@ -66,7 +74,7 @@ Scenario FourExperts(std::int64_t layers, std::int64_t micro_batches, std::int64
 }
 
 Scenario InTurns(Scenario s, bool weights_later = false) {
-  s.pipeline.shape.joined = s.pipeline.schedule->name != "dualpipe";
+  s.pipeline.shape.joined = !s.pipeline.joins();
   s.pipeline.overlaps_experts = true;
   s.pipeline.delays_weight_gradients = weights_later;
   return s;
@@ -146,6 +154,44 @@ TEST(OverlapSteps, TakeAsLongAsTheirTurnsOneByOne) {
                     (kMicroBatches - 1) * (apart - PairLength(kLayers, t, later)))
               << attention << ' ' << experts << ' ' << moved << ' ' << later;
         }
+      }
+    }
+  }
+}
+
+struct Grid {
+  std::string schedule;
+  std::int64_t stages, micro_batches;
+};
+const Grid kPipelines[] = {{"interleaved", 2, 4}, {"interleaved", 3, 6}, {"dualpipe", 2, 6},
+                           {"dualpipe", 4, 10},   {"dualpipev", 2, 5},   {"dualpipev", 3, 8}};
+
+// Where nothing takes time to move, a pair only makes its forward end later than a forward by itself, with
+// its backward at the latest: so a step ends after one whose pairs run apart, and before the played
+// order, whose pairs end together. A chunk of 2 layers takes 2 x (50 + 70), 2 x (30 + 60), 2 x (25 + 45).
+TEST(OverlapSteps, OfAFreeNetworkLieBetweenPairsApartAndPairsThatEndTogether) {
+  const Times t{50, 30, 25, 70, 60, 45, 0};
+  const auto ps = sim::Duration::Picoseconds;
+  const sim::PassTimes played{ps(240), ps(180), ps(140), ps(560)};
+  for (const Grid& at : kPipelines) {
+    const Scenario s = InTurns(FourExperts(2, at.micro_batches, 0, at.schedule, at.stages), true);
+    Scenario apart = s;
+    apart.pipeline.overlaps_experts = apart.pipeline.delays_weight_gradients = false;
+    const sim::Duration step = StepTime(s, LayerTimes(t));
+    EXPECT_GE(step, StepTime(apart, LayerTimes(t))) << at.schedule << at.stages;
+    EXPECT_LE(step, PlayOrder(OrderOf(s.pipeline), played).length) << at.schedule << at.stages;
+  }
+}
+
+// From a fifth of a layer's forward on, spent on the ways of its tokens, turns pay in every pipeline.
+TEST(OverlapSteps, AreNeverSlowerWhereWaysTakeTheirTime) {
+  for (const Grid& at : kPipelines) {
+    for (const std::int64_t moved : {12, 30, 60, 150}) {
+      for (const bool later : {false, true}) {
+        const Times t{50, 30, 25, 70, 60, 45, moved};
+        const Scenario s = FourExperts(2, at.micro_batches, moved, at.schedule, at.stages);
+        EXPECT_LE(StepTime(InTurns(s, later), LayerTimes(t)), StepTime(s, LayerTimes(t)))
+            << at.schedule << at.stages << ' ' << moved;
       }
     }
   }
@@ -270,6 +316,17 @@ TEST(OverlapSteps, HoldOneForwardMore) {
   EXPECT_EQ(in_flight(all[0].apart), 1);
   EXPECT_EQ(in_flight(all[0].in_turns), 2);
   EXPECT_EQ(in_flight(all[1].in_turns), in_flight(all[1].apart) + 1);
+}
+
+// 4 stages, F = I = 120 and W = 60, with FB = F + I + W: (p/2-1)(FB + B - 3W) = 300 + 180 - 180, beside
+// 2 x 12 / 2 passes each of 300.
+TEST(OverlapSteps, HaveDualPipesBubbleInTheReport) {
+  const Times t{50, 50, 30, 70, 70, 30, 0};
+  Scenario s = InTurns(FourExperts(1, 12, 0, "dualpipe", 4));
+  s.device.capability = 90;
+  for (auto& model : s.device.gemm) model.kind = hardware::GemmModelKind::kRoofline;
+  s.device.peak_flops_per_s.fill(1e12);
+  EXPECT_NEAR(ClosedFormOf(s, PlanStages(s, LayerTimes(t))).bubble_share, 300.0 / (300 + 12 * 300), 1e-12);
 }
 
 // Nothing travels, so nothing takes turns: the same program, whatever the schedule would join.
