@@ -206,7 +206,8 @@ double BubbleShareOf(const Pipeline& pipeline, const std::vector<StagePlan>& sta
   const bool in_turns =
       pipeline.overlaps_experts &&
       std::any_of(stages.begin(), stages.end(), [](const StagePlan& plan) { return plan.spread > 0; });
-  const bool plain = pipeline.placement() == sim::Placement::kLoop && !pipeline.splits_backward() && !in_turns;
+  const bool plain =
+      pipeline.placement() == sim::Placement::kLoop && !pipeline.splits_backward() && !in_turns;
   if (pipeline.schedule != nullptr && plain) {
     const sim::BubbleShare bubble = sim::BubbleOfTotal(pipeline.shape);
     return static_cast<double>(bubble.idle) / static_cast<double>(bubble.whole);

@@ -206,6 +206,7 @@ class Counter {
   // Weight gradients are a task of their own already where they run beside a reduction.
   void WeightHalf(const BlockPlan& block) {
     if (scenario_.layout.tensor == 1 || !block.experts.empty()) tasks_ += 1;
+    if (scenario_.pipeline.delays_weight_gradients && !block.experts.empty()) tasks_ += 1;  // experts' apart
   }
 
   void Data(std::uint32_t at) {

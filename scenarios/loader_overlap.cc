@@ -3,9 +3,7 @@
 // Source of what is refused: Megatron-LM, core 0.14, arguments.py and transformer_config.py, at
 // overlap_moe_expert_parallel_comm and delay_wgrad_compute; docs/user-guide/features/moe_a2a_overlap.md.
 
-#include <algorithm>
 #include <string>
-#include <vector>
 
 #include "proto/scenario.pb.h"
 #include "scenarios/loader_parts.h"
@@ -19,8 +17,8 @@ namespace config = orrery::config;
 // Asks the schedule to join its steps.
 void Join(const Block& block, Pipeline* pipeline) {
   if (pipeline->order != nullptr) {
-    return block.Error("overlap_experts",
-                       "true, but no steps of " + pipeline->order_file + " are joined (\"F4&B0\"); they are wanted");
+    return block.Error("overlap_experts", "true, but no steps of " + pipeline->order_file +
+                                              " are joined (\"F4&B0\"); they are wanted");
   }
   if (pipeline->schedule == nullptr || pipeline->schedule->refuse(pipeline->shape)) return;  // said already
   pipeline->shape.joined = true;
@@ -56,8 +54,9 @@ void ReadOverlap(const config::Pipeline& in, const Block& block, Scenario* scena
   pipeline.overlaps_experts = in.has_overlap_experts() ? in.overlap_experts() : of_itself;
   if (pipeline.overlaps_experts && !of_itself) Join(block, &pipeline);
   const bool by_schedule = of_itself && pipeline.order == nullptr;
-  pipeline.delays_weight_gradients =
-      in.has_delay_weight_gradients() ? in.delay_weight_gradients() : by_schedule && pipeline.overlaps_experts;
+  pipeline.delays_weight_gradients = in.has_delay_weight_gradients()
+                                         ? in.delay_weight_gradients()
+                                         : by_schedule && pipeline.overlaps_experts;
   if (pipeline.delays_weight_gradients && !pipeline.overlaps_experts) {
     block.Error("delay_weight_gradients", "true needs overlap_experts: they wait until tokens travel");
   }
@@ -76,18 +75,16 @@ void CheckOverlap(const config::Scenario& in, const Block& top, Scenario* scenar
     return;
   }
   if (Offloads(*scenario)) {
-    top.Of("training").Of("offload").Error(
-        "activation_layers",
-        "offload is not simulated beside joined steps; pipeline.overlap_experts: false is wanted");
+    top.Of("training")
+        .Of("offload")
+        .Error("activation_layers",
+               "offload is not simulated beside joined steps; pipeline.overlap_experts: false is wanted");
   }
   if (!pipeline.shape.joined) return;
   CheckCombined(top, *scenario);
-  const std::vector<sim::PipelineStep> last = StageOrders(pipeline).Of(pipeline.shape.stages - 1);
-  if (std::none_of(last.begin(), last.end(), [](const sim::PipelineStep& step) { return step.joined; })) {
+  if (pipeline.shape.microbatches == 1) {
     block.Warn("overlap_experts", "pipeline.overlap_experts",
-               "has no effect: all " + std::to_string(pipeline.shape.microbatches) +
-                   " micro-batches start before the first backward",
-               scenario);
+               "has no effect: the step has one micro-batch, and none beside it", scenario);
   }
 }
 

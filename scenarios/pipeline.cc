@@ -15,9 +15,8 @@ std::uint32_t SomeMicroBatch(const Pipeline& pipeline, std::uint32_t chunk) {
 
 template <class Wanted>
 bool HasStep(const sim::PipelineOrder& order, Wanted wanted) {
-  return std::any_of(order.stages.begin(), order.stages.end(), [&](const auto& steps) {
-    return std::any_of(steps.begin(), steps.end(), wanted);
-  });
+  return std::any_of(order.stages.begin(), order.stages.end(),
+                     [&](const auto& steps) { return std::any_of(steps.begin(), steps.end(), wanted); });
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ class RankTape {
   struct {
     sim::TaskId last;
     std::vector<sim::TaskId> waits;
-  } before_;                         // both
+  } before_;                        // both
   std::vector<sim::TaskId> after_;  // what the first one's next work would wait for
 };
 

@@ -49,8 +49,8 @@ std::vector<Piece> ForwardOrder(const PipelineShape& shape) {
 // pair with its own backward.
 std::uint32_t Warmup(const PipelineShape& shape, std::uint32_t stage) {
   const std::uint32_t all = shape.microbatches * shape.chunks;
-  return std::min(all, 2 * (shape.stages - 1 - stage) + (shape.chunks - 1) * GroupSize(shape) +
-                           (shape.joined ? 1 : 0));
+  return std::min(
+      all, 2 * (shape.stages - 1 - stage) + (shape.chunks - 1) * GroupSize(shape) + (shape.joined ? 1 : 0));
 }
 
 std::string Number(std::uint32_t n) { return std::to_string(n); }

@@ -11,8 +11,9 @@ namespace {
 // it has, and each stage before it two more, or neighbours would work in turns.
 std::optional<Error> Refuse(const PipelineShape& shape) {
   if (shape.joined && shape.stages > 1) {
-    return Error{"1f1b: " + std::to_string(shape.stages) +
-                 " stages do not join forwards and backwards; 1 stage, or schedule \"interleaved\", would do"};
+    return Error{
+        "1f1b: " + std::to_string(shape.stages) +
+        " stages do not join forwards and backwards; 1 stage, or schedule \"interleaved\", would do"};
   }
   PipelineShape apart = shape;
   apart.joined = false;

@@ -41,9 +41,10 @@ std::optional<Error> RefuseSize(const PipelineShape& shape) {
 
 std::optional<Error> RefuseJoined(const PipelineShape& shape, const char* schedule) {
   if (!shape.joined) return std::nullopt;
-  return Error{std::string(schedule) +
-               ": cannot be asked to join forwards and backwards; schedule \"interleaved\", or \"1f1b\" of one "
-               "stage, would do"};
+  return Error{
+      std::string(schedule) +
+      ": cannot be asked to join forwards and backwards; schedule \"interleaved\", or \"1f1b\" of one "
+      "stage, would do"};
 }
 
 std::optional<Error> RefuseExtras(const PipelineShape& shape, const char* schedule) {

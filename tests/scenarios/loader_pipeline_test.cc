@@ -107,29 +107,35 @@ TEST(LoadPipeline, StepsTakeTurnsWhereTheyAreJoinedAndTokensTravel) {
 
 // The limits of Megatron-LM's overlap-moe-expert-parallel-comm and delay-wgrad-compute, and ours.
 TEST(LoadPipeline, RefusesWhatDoesNotGoWithStepsInTurns) {
-  const std::string flag = "--set 7: pipeline.overlap_experts: ", whose = " does not go with pipeline.overlap_experts; ";
+  const std::string flag = "--set 7: pipeline.overlap_experts: ",
+                    whose = " does not go with pipeline.overlap_experts; ";
   const struct {
     Sets more;
     std::string error;
   } kCases[] = {
       {{{"layout.virtual", "1"}},
-       flag + "1f1b: 2 stages do not join forwards and backwards; 1 stage, or schedule \"interleaved\", would do"},
+       flag + "1f1b: 2 stages do not join forwards and backwards; 1 stage, or schedule \"interleaved\", "
+              "would do"},
       {{{"pipeline.schedule", "ZBV"}},
-       flag + "zbv: cannot be asked to join forwards and backwards; schedule \"interleaved\", or \"1f1b\" of one "
+       flag + "zbv: cannot be asked to join forwards and backwards; schedule \"interleaved\", or \"1f1b\" of "
+              "one "
               "stage, would do"},
       {{{"layout.expert", "1"}},
        flag + "true, but no token leaves its tensor group; leave it out, or give layout.expert above 1"},
-      {{{"training.recompute", "FULL"}}, "--set 8: training.recompute: FULL" + whose + "SELECTIVE or NONE is wanted"},
-      {{{"training.format", "TF32"}},
+      {{{"training.recompute", "FULL"}},
+       "--set 8: training.recompute: FULL" + whose + "SELECTIVE or NONE is wanted"},
+      {{{"training.format", "TF32"}, {"training.attention", "UNFUSED"}},
        "--set 8: training.format: of 4 bytes a number" + whose + "BF16 or FP16 is wanted"},
       {{{"experts.dispatcher", "ALLGATHER"}},
        "--set 8: experts.dispatcher: ALLGATHER" + whose + "ALLTOALL or DEEPEP is wanted"},
-      {{{"experts.overlap_shared", "true"}}, "--set 8: experts.overlap_shared: true" + whose + "leave it out"},
+      {{{"experts.overlap_shared", "true"}},
+       "--set 8: experts.overlap_shared: true" + whose + "leave it out"},
       {{{"training.offload.activation_layers", "1"}},
        "--set 8: training.offload.activation_layers: offload is not simulated beside joined steps; "
        "pipeline.overlap_experts: false is wanted"},
       {{{"training.optimizer_sharding", "ZERO_2"}, {"layout.pipeline", "1"}, {"layout.virtual", "1"}},
-       "--set 8: training.optimizer_sharding: more than ZERO_1 is not simulated with routed experts on other ranks "
+       "--set 8: training.optimizer_sharding: more than ZERO_1 is not simulated with routed experts on other "
+       "ranks "
        "(layout.expert 8, expert_tensor 1); ZERO_1 or NONE"},
   };
   for (const auto& c : kCases) {
@@ -137,17 +143,22 @@ TEST(LoadPipeline, RefusesWhatDoesNotGoWithStepsInTurns) {
     sets.insert(sets.end(), c.more.begin(), c.more.end());
     EXPECT_THAT(LoadExperts(sets).errors(), ElementsAre(c.error));
   }
-  EXPECT_THAT(LoadExperts({{"pipeline.delay_weight_gradients", "true"}}).errors(),
-              ElementsAre("--set 7: pipeline.delay_weight_gradients: true needs overlap_experts: they wait until "
-                          "tokens travel"));
+  EXPECT_THAT(
+      LoadExperts({{"pipeline.delay_weight_gradients", "true"}}).errors(),
+      ElementsAre("--set 7: pipeline.delay_weight_gradients: true needs overlap_experts: they wait until "
+                  "tokens travel"));
 }
 
 TEST(LoadPipeline, WarnsWhereNoStepIsJoined) {
-  const Loading loading = LoadExperts({{"pipeline.overlap_experts", "true"}, {"batch.global", "16"}});
+  const Loading loading = LoadExperts({{"pipeline.overlap_experts", "true"},
+                                       {"batch.global", "16"},
+                                       {"layout.pipeline", "1"},
+                                       {"layout.virtual", "1"}});
   EXPECT_THAT(loading.errors(), IsEmpty());
-  EXPECT_THAT(loading.warnings(),
-              testing::Contains("--set 7: pipeline.overlap_experts: has no effect: all 2 micro-batches start "
-                                "before the first backward"));
+  EXPECT_THAT(
+      loading.warnings(),
+      testing::Contains("--set 7: pipeline.overlap_experts: has no effect: the step has one micro-batch, "
+                        "and none beside it"));
 }
 
 class OrderFile : public testing::Test {

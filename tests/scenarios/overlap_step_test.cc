@@ -37,8 +37,11 @@ struct Times {
 class LayerTimes final : public hardware::CostModel {
  public:
   explicit LayerTimes(const Times& t)
-      : time_{{"qkv", t.attention},          {"qkv_dgrad", t.attention_input}, {"qkv_wgrad", t.attention_weight},
-              {"expert_gate_up", t.experts}, {"expert_up_dgrad", t.experts_input},
+      : time_{{"qkv", t.attention},
+              {"qkv_dgrad", t.attention_input},
+              {"qkv_wgrad", t.attention_weight},
+              {"expert_gate_up", t.experts},
+              {"expert_up_dgrad", t.experts_input},
               {"expert_up_wgrad", t.experts_weight}} {}
   hardware::KernelTimes TimeOf(const sim::Kernel& kernel) const override {
     const auto at = time_.find(kernel.name);
@@ -105,7 +108,8 @@ TEST(OverlapSteps, HideAllThatTravelsUnderSegmentsThatAreLonger) {
 TEST(OverlapSteps, HideAllWorkUnderWaysThatAreLonger) {
   const Times t{50, 30, 25, 70, 60, 45, 200};
   for (const std::int64_t layers : {1, 2, 5}) {
-    const std::int64_t work = layers * (t.attention + t.attention_backward() + t.experts + t.experts_backward());
+    const std::int64_t work =
+        layers * (t.attention + t.attention_backward() + t.experts + t.experts_backward());
     EXPECT_EQ(Saved(layers, 4, t, false), 3 * work) << layers;
     EXPECT_EQ(Saved(layers, 4, t, true), 3 * work) << layers;
   }
@@ -121,8 +125,8 @@ std::int64_t PairLength(std::int64_t layers, const Times& t, bool weights_later)
   };
   std::vector<Turn> backward = {{0, 0}}, forward;
   for (std::int64_t i = 0; i < layers; ++i) {
-    for (const auto& [input, weight] : {std::pair{t.experts_input, t.experts_weight},
-                                        {t.attention_input, t.attention_weight}}) {
+    for (const auto& [input, weight] :
+         {std::pair{t.experts_input, t.experts_weight}, {t.attention_input, t.attention_weight}}) {
       backward.push_back(weights_later ? Turn{input, weight} : Turn{input + weight, 0});
     }
     forward.push_back({t.attention, 0});
@@ -218,17 +222,17 @@ TEST(OverlapSteps, AlternateAsInFigure4OfDeepSeekV3) {
   const Times t{1, 1, 1, 1, 1, 1, 1};
   const Scenario s = InTurns(FourExperts(1, 2, 1), /*weights_later=*/true);
   EXPECT_THAT(ComputeOf(BuildSteps(s, LayerTimes(t)).value().program),
-              ElementsAre("F0 attention", "F0 experts",                               // by itself
-                          "F1 attention", "B0 experts", "B0 experts weights",         // the pair
-                          "F1 experts", "B0 attention", "B0 attention weights",       //
-                          "B1 experts", "B1 attention"));                             // by itself
+              ElementsAre("F0 attention", "F0 experts",                          // by itself
+                          "F1 attention", "B0 experts", "B0 experts weights",    // the pair
+                          "F1 experts", "B0 attention", "B0 attention weights",  //
+                          "B1 experts", "B1 attention"));                        // by itself
 }
 
 // The same job on 16 devices: DeepSeek-V2-Lite cut to 8 layers.
 Loading Job(const Sets& more) {
-  Sets sets = {{"model", "deepseek_v2_lite"}, {"model.layers", "8"},   
-               {"layout.tensor", "1"},        {"layout.pipeline", "2"}, {"layout.expert", "8"},
-               {"batch.global", "64"},        {"steps", "2"}};
+  Sets sets = {
+      {"model", "deepseek_v2_lite"}, {"model.layers", "8"},  {"layout.tensor", "1"}, {"layout.pipeline", "2"},
+      {"layout.expert", "8"},        {"batch.global", "64"}, {"steps", "2"}};
   sets.insert(sets.end(), more.begin(), more.end());
   return Load(sets);
 }
@@ -239,19 +243,24 @@ struct Schedule {
 };
 
 std::vector<Schedule> Schedules() {
-  return {{"one stage", {{"layout.pipeline", "1"}}, {{"layout.pipeline", "1"}, {"pipeline.overlap_experts", "true"}}},
-          {"interleaved", {{"layout.virtual", "2"}}, {{"layout.virtual", "2"}, {"pipeline.overlap_experts", "true"}}},
-          {"interleaved, weights later",
-           {{"layout.virtual", "2"}},
-           {{"layout.virtual", "2"},
-            {"pipeline.overlap_experts", "true"},
-            {"pipeline.delay_weight_gradients", "true"}}},
-          {"dualpipe",
-           {{"layout.virtual", "2"}, {"pipeline.schedule", "DUALPIPE"}, {"pipeline.overlap_experts", "false"}},
-           {{"layout.virtual", "2"}, {"pipeline.schedule", "DUALPIPE"}}},
-          {"dualpipev",
-           {{"layout.virtual", "2"}, {"pipeline.schedule", "DUALPIPEV"}, {"pipeline.overlap_experts", "false"}},
-           {{"layout.virtual", "2"}, {"pipeline.schedule", "DUALPIPEV"}}}};
+  return {
+      {"one stage",
+       {{"layout.pipeline", "1"}},
+       {{"layout.pipeline", "1"}, {"pipeline.overlap_experts", "true"}}},
+      {"interleaved",
+       {{"layout.virtual", "2"}},
+       {{"layout.virtual", "2"}, {"pipeline.overlap_experts", "true"}}},
+      {"interleaved, weights later",
+       {{"layout.virtual", "2"}},
+       {{"layout.virtual", "2"},
+        {"pipeline.overlap_experts", "true"},
+        {"pipeline.delay_weight_gradients", "true"}}},
+      {"dualpipe",
+       {{"layout.virtual", "2"}, {"pipeline.schedule", "DUALPIPE"}, {"pipeline.overlap_experts", "false"}},
+       {{"layout.virtual", "2"}, {"pipeline.schedule", "DUALPIPE"}}},
+      {"dualpipev",
+       {{"layout.virtual", "2"}, {"pipeline.schedule", "DUALPIPEV"}, {"pipeline.overlap_experts", "false"}},
+       {{"layout.virtual", "2"}, {"pipeline.schedule", "DUALPIPEV"}}}};
 }
 
 Scenario Loaded(const Sets& sets) {
@@ -332,8 +341,8 @@ TEST(OverlapSteps, HaveDualPipesBubbleInTheReport) {
 // Nothing travels, so nothing takes turns: the same program, whatever the schedule would join.
 TEST(OverlapSteps, OfADenseModelAreThoseThatRunApart) {
   const auto text = [](const char* overlap) {
-    Sets sets = {{"model.layers", "4"},  {"layout.tensor", "1"},           {"batch.global", "64"}, {"steps", "2"},
-                 {"layout.virtual", "2"}, {"pipeline.schedule", "DUALPIPE"}};
+    Sets sets = {{"model.layers", "4"}, {"layout.tensor", "1"},  {"batch.global", "64"},
+                 {"steps", "2"},        {"layout.virtual", "2"}, {"pipeline.schedule", "DUALPIPE"}};
     if (overlap != nullptr) sets.emplace_back("pipeline.overlap_experts", overlap);
     const Scenario s = Load(sets).scenario.value();
     return ToText(BuildSteps(s, hardware::DeviceCostModel(s.device)).value().program);

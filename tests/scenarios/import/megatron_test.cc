@@ -71,7 +71,8 @@ TEST(Megatron, DeepSeekV3HasItsPublishedShapesAndLayout) {
 TEST(Megatron, MapsTheOverlapOfExpertsWithAnotherMicroBatch) {
   const auto imported = [](std::vector<std::pair<std::string, std::string>> more) {
     ImportRequest request = RequestOf("mixtral_8x7b.yaml", JobText("mixtral_8x7b.yaml"), 64);
-    more.insert(more.begin(), {{"overlap-moe-expert-parallel-comm", "true"}, {"delay-wgrad-compute", "true"}});
+    more.insert(more.begin(),
+                {{"overlap-moe-expert-parallel-comm", "true"}, {"delay-wgrad-compute", "true"}});
     Give(&request, more);
     return Import("megatron", request);
   };

@@ -130,7 +130,8 @@ TEST(Script, HeldTasksRunInTheOrderInWhichTheyArePut) {
   EXPECT_EQ(builder.Last(stream), TaskId(1));
   const Program program = std::move(builder).Build().value();
   EXPECT_EQ(program.stream_head[0], TaskId(2));
-  EXPECT_EQ(Simulate(program).value().end, (std::vector<Time>{Time() + 101_ns, Time() + 111_ns, Time() + 100_ns}));
+  EXPECT_EQ(Simulate(program).value().end,
+            (std::vector<Time>{Time() + 101_ns, Time() + 111_ns, Time() + 100_ns}));
 }
 
 TEST(Script, SeatsAndTheirCommunicationsFindEachOther) {

@@ -58,11 +58,10 @@ TEST(OneForwardOneBackward, OfOneStageJoinsEachForwardToTheBackwardBeforeIt) {
 // By hand, for p=2 v=2 m=4: one forward more, 2(p-1-s) + (v-1)p + 1 = 5 and 3, comes first.
 TEST(Interleaved, JoinedBeginsWithOneForwardMore) {
   const PipelineShape shape{.stages = 2, .microbatches = 4, .chunks = 2, .joined = true};
-  ExpectTexts("interleaved",
-              {{shape, 0,
-                "F0.0 F1.0 F0.1 F1.1 F2.0 F3.0&B0.1 F2.1&B1.1 F3.1&B0.0 B1.0 B2.1 B3.1 B2.0 B3.0"},
-               {shape, 1,
-                "F0.0 F1.0 F0.1 F1.1&B0.1 F2.0&B1.1 F3.0&B0.0 F2.1&B1.0 F3.1&B2.1 B3.1 B2.0 B3.0"}});
+  ExpectTexts(
+      "interleaved",
+      {{shape, 0, "F0.0 F1.0 F0.1 F1.1 F2.0 F3.0&B0.1 F2.1&B1.1 F3.1&B0.0 B1.0 B2.1 B3.1 B2.0 B3.0"},
+       {shape, 1, "F0.0 F1.0 F0.1 F1.1&B0.1 F2.0&B1.1 F3.0&B0.0 F2.1&B1.0 F3.1&B2.1 B3.1 B2.0 B3.0"}});
 }
 
 // By hand, for p=4 v=2 m=8 in groups of 4. Order of forwards on every stage:

@@ -119,12 +119,14 @@ TEST(Interleaved, RefusesGroupSizesThatStallThePipeline) {
 TEST(JoinedSteps, AreForInterleavedAndForOneStageOf1F1B) {
   EXPECT_EQ(Refusal("1f1b", {.stages = 1, .microbatches = 8, .joined = true}), "");
   EXPECT_EQ(Refusal("interleaved", {.stages = 4, .microbatches = 8, .chunks = 2, .joined = true}), "");
-  EXPECT_EQ(Refusal("1f1b", {.stages = 4, .microbatches = 8, .joined = true}),
-            "1f1b: 4 stages do not join forwards and backwards; 1 stage, or schedule \"interleaved\", would do");
+  EXPECT_EQ(
+      Refusal("1f1b", {.stages = 4, .microbatches = 8, .joined = true}),
+      "1f1b: 4 stages do not join forwards and backwards; 1 stage, or schedule \"interleaved\", would do");
   for (const char* name : {"gpipe", "zb1p", "zb2p"}) {
     EXPECT_EQ(Refusal(name, {.stages = 4, .microbatches = 8, .joined = true}),
-              std::string(name) + ": cannot be asked to join forwards and backwards; schedule \"interleaved\", or "
-                                  "\"1f1b\" of one stage, would do");
+              std::string(name) +
+                  ": cannot be asked to join forwards and backwards; schedule \"interleaved\", or "
+                  "\"1f1b\" of one stage, would do");
   }
   for (const char* name : {"zbv", "vhalf", "vmin", "dualpipe", "dualpipev"}) {
     EXPECT_NE(Refusal(name, {.stages = 4, .microbatches = 8, .chunks = 2, .joined = true}), "") << name;
