@@ -36,7 +36,7 @@ void CheckCombined(const Block& top, const Scenario& scenario) {
     top.Of("training").Error("recompute", std::string("FULL") + whose + "SELECTIVE or NONE is wanted");
   }
   if (training.format != sim::NumberFormat::kBf16 && training.format != sim::NumberFormat::kFp16) {
-    top.Of("training").Error("format", std::string("of 4 bytes a number") + whose + "one of them is wanted");
+    top.Of("training").Error("format", std::string("of 4 bytes a number") + whose + "BF16 or FP16 is wanted");
   }
   if (scenario.experts.dispatcher == models::Dispatcher::kAllGather) {
     top.Of("experts").Error("dispatcher", std::string("ALLGATHER") + whose + "ALLTOALL or DEEPEP is wanted");

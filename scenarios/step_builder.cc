@@ -9,6 +9,7 @@
 #include "scenarios/job.h"
 #include "scenarios/offload_writer.h"
 #include "scenarios/pipeline_transfers.h"
+#include "scenarios/turns.h"
 
 namespace scenarios {
 namespace {
@@ -16,16 +17,6 @@ namespace {
 using sim::CollectiveKind;
 using sim::StreamKind;
 using sim::TaskClass;
-
-// Whether tokens of a micro-batch leave the rank on their way through a chunk.
-bool SendsTokens(const StagePlan& plan, std::uint32_t chunk) {
-  for (const Unit& unit : plan.chunks[chunk]) {
-    for (const std::uint32_t block : unit.blocks) {
-      if (!plan.blocks[block].experts.empty()) return true;
-    }
-  }
-  return false;
-}
 
 // Writes all steps of one rank.
 class RankBuilder {
@@ -83,9 +74,7 @@ void RankBuilder::Step(std::int64_t step) {
   left_ = to_start_;
   const std::vector<sim::PipelineStep>& order = (*job_.orders)[static_cast<std::size_t>(stage_)];
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const bool in_turns = order[i].joined && job_.scenario.pipeline.overlaps_experts &&
-                          (SendsTokens(plan_, order[i].chunk) || SendsTokens(plan_, order[i + 1].chunk));
-    if (in_turns) {
+    if (order[i].joined && TakeTurns(job_.scenario.pipeline, plan_, order[i], order[i + 1])) {
       Pair(step, order[i], order[i + 1]);
       ++i;
     } else {

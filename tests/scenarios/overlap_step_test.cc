@@ -314,8 +314,32 @@ TEST(OverlapSteps, SendWhatTheySendApart) {
   }
 }
 
-// One chunk more than interleaved 1F1B holds, and two micro-batches on one stage.
-TEST(OverlapSteps, HoldOneForwardMore) {
+sim::Bytes ActivationsOf(const Scenario& s) {
+  const StagePlan plan = PlanStage(s, LayerTimes({1, 1, 1, 1, 1, 1, 1}), 0);
+  for (const BytePart& part : MemoryOfStage(s, plan, StageOrders(s.pipeline).Of(0)).parts) {
+    if (std::string(part.name) == "activations") return part.bytes;
+  }
+  return {};
+}
+
+// A forward takes a layer before the backward has given one back, but after the head's: L + 1 layers and
+// two embeddings' 32 bytes of token numbers, where two micro-batches would hold 2 L. That is less than
+// one micro-batch with its head, unless the vocabulary is small.
+TEST(OverlapSteps, HoldOneLayerMore) {
+  const auto job = [](std::int64_t layers, std::int64_t vocabulary) {
+    Scenario s = FourExperts(layers, 4, 0);
+    s.model.vocabulary = s.training.vocabulary_divisor = vocabulary;
+    return s;
+  };
+  const sim::Bytes layer = ActivationsOf(job(9, 2)) - ActivationsOf(job(8, 2));
+  for (const std::int64_t layers : {1, 8}) {
+    EXPECT_EQ(ActivationsOf(InTurns(job(layers, 2))), (layers + 1) * layer + sim::Bytes(2 * 32)) << layers;
+    EXPECT_EQ(ActivationsOf(InTurns(job(layers, 512))), ActivationsOf(job(layers, 512))) << layers;
+  }
+}
+
+// Chunks that a stage has begun: one more, and two micro-batches on one stage.
+TEST(OverlapSteps, BeginOneForwardMore) {
   const auto in_flight = [](const Sets& sets) {
     const Scenario s = Loaded(sets);
     const StagePlan plan = PlanStage(s, hardware::DeviceCostModel(s.device), 0);

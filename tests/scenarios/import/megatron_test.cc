@@ -81,8 +81,9 @@ TEST(Megatron, MapsTheOverlapOfExpertsWithAnotherMicroBatch) {
   EXPECT_TRUE(job.job->scenario.pipeline.overlaps_experts);
   EXPECT_TRUE(job.job->scenario.pipeline.delays_weight_gradients);
   EXPECT_THAT(job.job->not_mapped, Not(testing::Contains(HasSubstr("wgrad"))));
-  EXPECT_THAT(imported({{"num-layers-per-virtual-pipeline-stage", "8"}}).errors(),
-              HasSubstr("overlap-moe-expert-parallel-comm: 1f1b: 4 stages do not join"));
+  EXPECT_THAT(
+      imported({{"num-layers-per-virtual-pipeline-stage", "8"}}).errors(),
+      HasSubstr("--overlap-moe-expert-parallel-comm: pipeline.overlap_experts: 1f1b: 4 stages do not join"));
 }
 
 // Llama 3 8B and 70B: 8,030,261,248 and 70,553,706,496 parameters, as published.
