@@ -22,7 +22,8 @@ bool HasStep(const sim::PipelineOrder& order, Wanted wanted) {
 }  // namespace
 
 std::string Pipeline::name() const {
-  return schedule != nullptr ? std::string(schedule->name) : "order of " + order_file;
+  if (schedule == nullptr) return "order of " + order_file;
+  return (shape.joined ? "joined " : "") + std::string(schedule->name);
 }
 
 sim::Placement Pipeline::placement() const {

@@ -96,6 +96,7 @@ TEST(LoadPipeline, StepsTakeTurnsWhereTheyAreJoinedAndTokensTravel) {
   EXPECT_FALSE(plain.overlaps_experts || plain.shape.joined || plain.delays_weight_gradients);
   const Pipeline combined = pipeline({{"pipeline.overlap_experts", "true"}});
   EXPECT_TRUE(combined.overlaps_experts && combined.shape.joined && !combined.delays_weight_gradients);
+  EXPECT_EQ(combined.name(), "joined interleaved");
   const Pipeline dual = pipeline({{"pipeline.schedule", "DUALPIPE"}});
   EXPECT_TRUE(dual.overlaps_experts && !dual.shape.joined && dual.delays_weight_gradients);
   const Pipeline apart = pipeline({{"pipeline.schedule", "DUALPIPE"}, {"pipeline.overlap_experts", "false"}});
