@@ -135,7 +135,7 @@ std::int64_t PairLength(std::int64_t layers, const Times& t, bool weights_later)
   forward.push_back({0, 0});
   std::int64_t computed = 0, travelled = 0, arrived[2] = {};
   for (std::size_t turn = 0; turn < forward.size(); ++turn) {
-    for (const std::size_t who : {0, 1}) {
+    for (const std::size_t who : {0u, 1u}) {
       const Turn& now = (who == 0 ? backward : forward)[turn];
       computed = std::max(computed, arrived[who]) + now.before_sending;
       if (turn + 1 < forward.size()) arrived[who] = travelled = std::max(travelled, computed) + t.moved;
