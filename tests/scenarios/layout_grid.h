@@ -140,6 +140,12 @@ inline bool GridAllows(const PairwiseRow& row) {
   const bool both_ends = at.pipeline.order == PieceOrder::kBothEnds;
   if (known({kPipelineKind, kDataKind}) && (at.data.copies > 1 || at.cuts_gradients()) && both_ends)
     return false;
+  const bool in_turns =
+      at.pipeline.schedule != nullptr && at.pipeline.schedule == std::string("DUALPIPEV") && at.spreads();
+  if (known({kTensorRanks, kPipelineKind, kDataKind, kExpertRanks, kExpertTensorRanks}) && in_turns &&
+      at.cuts_gradients()) {
+    return false;
+  }
   const bool split_table = at.pipeline.stages > 1 && at.tied;
   if (known({kPipelineKind, kDataKind, kTied}) && at.cuts_gradients() && split_table) return false;
   if (known({kExpertRanks, kExpertTensorRanks}) && !at.has_experts() && at.expert_tensor > 1) return false;

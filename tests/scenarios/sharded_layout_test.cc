@@ -108,6 +108,18 @@ TEST(ShardedExperts, CopiesHoldWholeExpertGroups) {
                             "experts on other ranks only where tensor comes first")));
 }
 
+TEST(ShardedExperts, AreRefusedBesideJoinedStepsWhoseTokensTravel) {
+  const Sets job = {{"model", "mixtral_8x7b"}, {"layout.tensor", "1"},
+                    {"layout.virtual", "2"},   {"pipeline.schedule", "DUALPIPEV"},
+                    {"layout.expert", "2"},    {"training.optimizer_sharding", "ZERO_3"}};
+  EXPECT_THAT(Load(job).errors(),
+              ElementsAre(HasSubstr("training.optimizer_sharding: ZERO_2 and ZERO_3 are not simulated beside "
+                                    "joined steps whose tokens travel; pipeline.overlap_experts false")));
+  Sets apart = job;
+  apart.emplace_back("pipeline.overlap_experts", "false");
+  EXPECT_THAT(Load(apart).errors(), IsEmpty());
+}
+
 // A synthetic scenario on `data` ranks a stage; communication is free.
 Scenario Piped(const std::string& schedule, std::int64_t stages, std::int64_t micro_batches,
                std::int64_t data) {
