@@ -27,7 +27,9 @@ const std::vector<Layer>& Layers() {
       {"topologies", {"sim", "proto"}, true},
       {"scenarios", {"models", "hardware", "topologies", "sim", "proto"}, true},
       {"scenarios/budget", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}},
-      {"scenarios/output", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
+      {"scenarios/output",
+       {"scenarios", "scenarios/budget", "models", "hardware", "topologies", "sim", "proto"},
+       true},
       {"scenarios/published", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       // Errors and source places come from proto; reading messages is for those below.
       {"scenarios/import", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
