@@ -87,6 +87,9 @@ void ReadFlags(const Arguments& arguments, BudgetRequest* r, std::vector<std::st
   flags.Number("days", 1e-3, 1e5, &r->days);
   flags.Number("mfu", 1e-3, 1.0, &r->utilisation);
   flags.Number("price", 0.0, 1e6, &r->usd_per_device_hour);
+  flags.Number("spares", 0.0, 1.0, &r->spares);
+  flags.Number("maintenance", 0.0, 0.9, &r->maintenance);
+  flags.Number("safety", 0.0, 0.9, &r->safety);
   flags.Number("context", kOne, kTokens, &r->context);
   flags.Number("weight-bits", 1.0, 32.0, &r->weight_bits);
   flags.OneOf<std::int64_t>("kv-bytes", {{"1", 1}, {"2", 2}}, &r->kv_width);
@@ -198,6 +201,9 @@ Command BudgetCommand() {
        {"recompute", "KIND", "none, selective, full"},
        {"attention", "COUNT", "full or causal FLOPs of attention"},
        {"price", "USD", "of a device for an hour"},
+       {"spares", "PART", "of the devices, against failures; 0.05 when not given"},
+       {"maintenance", "PART", "of the time, when nothing runs"},
+       {"safety", "PART", "of a device's memory, kept free"},
        {"context", "T", "tokens of a request when serving"},
        {"weight-bits", "Q", "of a weight when serving, scales included"},
        {"kv-bytes", "1|2", "of a cached number"},

@@ -37,6 +37,7 @@ BudgetResult MakeBudget(const BudgetRequest& request) {
   AddMemory(chosen, &budget);
   AddTraffic(chosen, &budget);
   AddTime(chosen, &budget);
+  AddCases(chosen, &budget);
   AddSaves(chosen, &budget);
   AddData(chosen, &budget);
   AddServing(chosen, &budget);

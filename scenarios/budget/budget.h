@@ -41,6 +41,8 @@ struct BudgetRequest {
   std::optional<models::AttentionCount> attention;
   std::optional<double> utilisation;  // MFU
   std::optional<double> usd_per_device_hour;
+  // Reserves, each for its own purpose (limits.h): of the devices, of the time, of a device's memory.
+  std::optional<double> spares, maintenance, safety;
 
   std::optional<std::int64_t> context;   // tokens of a request
   std::optional<double> weight_bits;     // when serving

@@ -119,16 +119,14 @@ void AddFlops(const Chosen& c, Budget* budget) {
   run.Add("6PD", Number(models::SixPD(c.model, 1)) * c.tokens, "FLOP", "17.3.8", "D " + Short(c.tokens));
 }
 
+sim::Bytes MemoryOfDevice(const Chosen& c) {
+  return std::max(MemoryOf(c, 0).total(), MemoryOf(c, c.pipeline - 1).total());
+}
+
 void AddMemory(const Chosen& c, Budget* budget) {
-  std::int64_t fullest = 0;
-  DeviceMemory memory = MemoryOf(c, 0);
-  for (const std::int64_t stage : {std::int64_t{0}, c.pipeline - 1}) {
-    const DeviceMemory other = MemoryOf(c, stage);
-    if (other.total() > memory.total()) {
-      memory = other;
-      fullest = stage;
-    }
-  }
+  const std::int64_t last = c.pipeline - 1;
+  const std::int64_t fullest = MemoryOf(c, last).total() > MemoryOf(c, 0).total() ? last : 0;
+  const DeviceMemory memory = MemoryOf(c, fullest);
   const std::string held =
       Grouped(StageOf(c, fullest).total().total()) + " parameters of stage " + Grouped(fullest);
   const std::string cut = "ZeRO-" + std::to_string(c.zero_stage) + " over " + Grouped(c.data);
@@ -145,13 +143,13 @@ void AddMemory(const Chosen& c, Budget* budget) {
   s.AddBytes("one layer again", memory.recomputed, "17.4.6", "while its backward runs");
   s.AddBytes("logits and loss", memory.head, "FP32, whole vocabulary", "V " + Grouped(c.model.vocabulary));
   s.AddBytes("total", memory.total(), "(27.16), all at once: an upper bound");
-  s.AddBytes("usable", c.device.usable_memory, "the device's file");
-  budget->fits = memory.total() <= c.device.usable_memory;
+  s.AddBytes("usable", c.memory(), "the device's file", "safety " + Short(c.margins.safety));
+  budget->fits = memory.total() <= c.memory();
   const sim::Bytes of_sequence = sim::Bytes(std::max(
       (memory.activations + memory.recomputed + memory.head).count() / c.micro_batch, std::int64_t{1}));
   s.AddCount("largest micro-batch",
-             MostMicroBatch(c.device.usable_memory, memory.state.total() + memory.gathered, of_sequence, 1),
-             "17.5.7", "what is not state grows with it");
+             MostMicroBatch(c.memory(), memory.state.total() + memory.gathered, of_sequence, 1), "17.5.7",
+             "what is not state grows with it");
 }
 
 }  // namespace scenarios

@@ -24,6 +24,9 @@ class Section {
   Budget* budget_;
 };
 
+// Of the fullest stage.
+sim::Bytes MemoryOfDevice(const Chosen& c);
+
 void AddParameters(const Chosen& c, Budget* budget);
 void AddFlops(const Chosen& c, Budget* budget);
 void AddMemory(const Chosen& c, Budget* budget);
@@ -31,6 +34,7 @@ void AddTraffic(const Chosen& c, Budget* budget);
 void AddTime(const Chosen& c, Budget* budget);
 void AddSaves(const Chosen& c, Budget* budget);
 void AddData(const Chosen& c, Budget* budget);
+void AddCases(const Chosen& c, Budget* budget);
 void AddServing(const Chosen& c, Budget* budget);
 
 }  // namespace scenarios

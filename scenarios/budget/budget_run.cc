@@ -79,14 +79,10 @@ void AddTime(const Chosen& c, Budget* budget) {
   s.Add("device-hours", hours, "h", "17.5.9", "");
   s.Add("cost", CostUsd(hours, c.usd_per_device_hour), "USD", "17.5.9",
         "price " + Short(c.usd_per_device_hour));
-  // Textbook 27.8: from .4 to .3 of utilisation a run takes a third longer.
-  s.Add("time at 3/4 of the utilisation", seconds / 0.75 / kSecondsOfDay, "days", "27.8: a conservative case",
-        "u " + Short(0.75 * c.utilisation));
-  if (c.days) {
-    s.Add("utilisation that the deadline needs",
-          UtilisationOf(c.flops(), *c.days * kSecondsOfDay, Number(c.devices), c.peak), "", "(27.18)",
-          "days " + Short(*c.days) + ": below it the conclusion changes");
-  }
+  s.AddCount("devices with spares", WithSpares(c.devices, c.margins.spares, c.device.node.devices),
+             "27.8, 17.5.4: in whole nodes", "spares " + Short(c.margins.spares));
+  s.Add("time with maintenance", WithMaintenance(seconds, c.margins.maintenance) / kSecondsOfDay, "days",
+        "27.8", "maintenance " + Short(c.margins.maintenance));
   if (c.pipeline > 1) {
     const sim::PipelineShape shape{.stages = static_cast<std::uint32_t>(c.pipeline),
                                    .microbatches = static_cast<std::uint32_t>(c.micro_batches)};

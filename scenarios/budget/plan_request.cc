@@ -7,7 +7,6 @@
 
 #include "models/parameters.h"
 #include "models/transformer.h"
-#include "scenarios/budget/limits.h"
 #include "scenarios/budget/training_time.h"
 
 namespace scenarios {
@@ -116,6 +115,15 @@ void ChooseBatch(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector
   c->micro_batches = std::max(c->global_batch / at_once, std::int64_t{1});
 }
 
+// Reserves are nothing unless asked for, but spares, without which a failed device ends the run.
+void ChooseMargins(const BudgetRequest& r, Chooser* choose, Chosen* c) {
+  c->margins.spares =
+      (*choose)("spares", r.spares, 0.05, "textbook 17.5.4: 5 to 10 % of the devices, for failures", Short);
+  c->margins.maintenance = (*choose)("maintenance", r.maintenance, 0.0, "of the time; none planned", Short);
+  c->margins.safety = (*choose)("safety", r.safety, 0.0,
+                                "of a device's memory, for what is not counted; fragments are not", Short);
+}
+
 void ChooseServing(const BudgetRequest& r, Chooser* choose, Chosen* c) {
   c->context = (*choose)("context", r.context, std::min<std::int64_t>(c->model.max_positions, 4096),
                          "tokens of a request: the model's longest, 4,096 at most", Text);
@@ -140,6 +148,11 @@ std::string Short(double value) {
 double Chosen::flops_of_token() const {
   return static_cast<double>(models::ModelFlops(model, 1, sequence_length, attention)) /
          static_cast<double>(sequence_length);
+}
+
+sim::Bytes Chosen::memory() const {
+  return sim::Bytes(
+      static_cast<std::int64_t>(static_cast<double>(device.usable_memory.count()) * (1 - margins.safety)));
 }
 
 models::Execution Chosen::execution() const {
@@ -195,6 +208,7 @@ Chosen Choose(const BudgetRequest& r, std::vector<std::string>* errors) {
   if (c.dropout) c.assumptions.push_back({"dropout", "yes", "given"});
   c.usd_per_device_hour = choose("price", r.usd_per_device_hour, 2.0,
                                  "USD an hour of a device: textbook table 17-65, H800 reserved", Short);
+  ChooseMargins(r, &choose, &c);
   ChooseLayout(r, &choose, &c, errors);
   if (!errors->empty()) return c;
   if (models::LargestKernelFlops(c.model, c.execution()) > INT64_MAX) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scenarios/budget/budget.h"
+#include "scenarios/budget/limits.h"
 
 namespace scenarios {
 
@@ -27,6 +28,7 @@ struct Chosen {
   bool dropout = false;
   models::AttentionCount attention = models::AttentionCount::kFull;
   double utilisation = 0, usd_per_device_hour = 0;
+  Margins margins;
   std::optional<double> days;  // where there is a deadline
 
   std::int64_t context = 1;
@@ -37,6 +39,7 @@ struct Chosen {
 
   double flops_of_token() const;  // model FLOPs, forward and backward
   double flops() const { return flops_of_token() * tokens; }
+  sim::Bytes memory() const;  // of a device, less what is kept free
   models::Execution execution() const;
 };
 

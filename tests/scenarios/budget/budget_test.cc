@@ -122,7 +122,7 @@ TEST(Budget, OfADeadlineHasTheDevicesThatKeepIt) {
   const Budget month = Make(request);
   EXPECT_LE(month.line("time and cost", "time").value, 30);
   EXPECT_EQ(*month.line("time and cost", "devices").exact % 32, 0);
-  EXPECT_LE(month.line("time and cost", "utilisation that the deadline needs").value, 0.4);
+  EXPECT_LE(month.line("where conclusions change", "utilisation that the deadline needs").value, 0.4);
   request.days = 15;
   EXPECT_NEAR(
       Make(request).line("time and cost", "devices").value / month.line("time and cost", "devices").value, 2,
@@ -138,6 +138,54 @@ TEST(Budget, SaysWhatDoesNotFit) {
   request = Of("llama3_8b", "h200_sxm");
   request.devices = 8;
   EXPECT_TRUE(Make(request).fits);
+}
+
+// Algorithm 27.1 and 27.8: each case has one thing different. Three quarters of the utilisation take a third
+// longer; longer sequences have more attention and leave the state as it is.
+TEST(Budget, HasCasesWithOneThingDifferentEach) {
+  BudgetRequest request = Of("llama3_8b");
+  request.days = 30;
+  const Budget budget = Make(request);
+  const auto of = [&](const char* name, const char* line) {
+    return budget.line(std::string("case: ") + name, line).value;
+  };
+  EXPECT_EQ(of("base", "time"), budget.line("time and cost", "time").value);
+  EXPECT_NEAR(of("conservative", "time") / of("base", "time"), 4.0 / 3, 1e-12);
+  EXPECT_EQ(of("conservative", "memory of a device"), of("base", "memory of a device"));
+  // 12 L d S FLOPs a token of attention more.
+  EXPECT_NEAR(of("stress", "time") / of("base", "time"),
+              1 + 12.0 * 32 * 4096 * 4096 / budget.line("FLOPs of a token", "forward and backward").value,
+              1e-12);
+  EXPECT_GT(of("stress", "memory of a device"), of("base", "memory of a device"));
+  // At the utilisation that the deadline needs the run takes the deadline.
+  request.devices = static_cast<std::int64_t>(budget.line("time and cost", "devices").value);
+  request.days.reset();
+  request.utilisation = budget.line("where conclusions change", "utilisation that the deadline needs").value;
+  EXPECT_NEAR(Make(request).line("time and cost", "time").value, 30, 1e-9);
+}
+
+// 27.8: spares add devices, maintenance time, safety takes memory, and none of them anything else.
+TEST(Budget, KeepsMarginsApartByPurpose) {
+  BudgetRequest request = Of("llama3_8b");
+  request.devices = 64;
+  request.spares = 0;
+  const Budget none = Make(request);
+  request.spares = 0.1;
+  request.maintenance = 0.05;
+  request.safety = 0.2;
+  const Budget all = Make(request);
+  const auto pair = [&](const char* section, const char* line) {
+    return std::pair(none.line(section, line).value, all.line(section, line).value);
+  };
+  EXPECT_EQ(pair("time and cost", "devices with spares"), std::pair(64.0, 72.0));  // 70.4
+  const auto [plain, longer] = pair("time and cost", "time with maintenance");
+  EXPECT_DOUBLE_EQ(longer, plain / 0.95);
+  const auto [memory, less] = pair("memory of a device", "usable");
+  EXPECT_NEAR(less / memory, 0.8, 1e-9);
+  for (const char* same : {"devices", "time", "cost"}) {
+    EXPECT_EQ(none.line("time and cost", same).value, all.line("time and cost", same).value) << same;
+  }
+  EXPECT_EQ(none.line("memory of a device", "total").value, all.line("memory of a device", "total").value);
 }
 
 // Every choice is listed, with who made it.
