@@ -8,6 +8,7 @@
 
 #include "hardware/device_reader.h"
 #include "models/model_reader.h"
+#include "tests/textbook/symbols.h"
 
 namespace textbook {
 namespace {
@@ -121,6 +122,12 @@ std::string Document(const std::vector<Figure>& figures, const std::vector<Entry
       out += "| " + entry.id + " | " + figure->what + " | " + figure->printed + " | " + Digits(*figure) +
              " | " + figure->why + " |\n";
     }
+  }
+  out += '\n';
+  out += "## Symbols\n\nIts F and P are results; S is a length in chapter 17 and a deadline in 27.\n\n";
+  out += "| symbol | | | field or flag |\n|---|---|---|---|\n";
+  for (const Symbol& s : kSymbols) {
+    out += std::string("| ") + s.symbol + " | " + s.chinese + " | " + s.english + " | `" + s.field + "` |\n";
   }
   out += '\n';
   AppendList(index, "test", "Held by another test", &out);

@@ -9,12 +9,13 @@
 #include <sstream>
 
 #include "tests/textbook/document.h"
+#include "tests/textbook/symbols.h"
 
 namespace textbook {
 namespace {
 
 // Entries of the index that nothing holds yet. It may only fall.
-constexpr int kMostOpen = 17;
+constexpr int kMostOpen = 16;
 
 std::string ReadText(const std::string& path) {
   std::ostringstream text;
@@ -105,6 +106,27 @@ TEST(Textbook, ItsPageIsWhatTheFiguresMakeOfIt) {
   std::filesystem::create_directories(testing::TempDir());
   std::ofstream(path) << page;
   ADD_FAILURE() << "docs/textbook.md is not up to date; the new one is " << path;
+}
+
+// A flag of `orrery budget` stands in its table of flags; the last part of a path is a field of a schema.
+TEST(Textbook, SymbolsAreFieldsAndFlagsThatThereAre) {
+  std::string schemas;
+  for (const char* file : {"model", "scenario", "hardware"}) {
+    schemas += ReadText(std::string(ORRERY_SOURCE_DIR "/proto/") + file + ".proto");
+  }
+  const std::string flags = ReadText(ORRERY_SOURCE_DIR "/tools/budget.cc");
+  for (const Symbol& s : kSymbols) {
+    const std::string field = s.field;
+    if (field.starts_with("--")) {
+      EXPECT_NE(flags.find("{\"" + field.substr(2) + "\", "), std::string::npos) << field;
+      continue;
+    }
+    for (std::size_t at = 0; at < field.size();) {
+      const std::size_t end = std::min(field.find('.', at), field.size());
+      EXPECT_NE(schemas.find(' ' + field.substr(at, end - at) + " = "), std::string::npos) << field;
+      at = end + 1;
+    }
+  }
 }
 
 TEST(PrintedNumbers, ClaimTheirLastDigit) {
