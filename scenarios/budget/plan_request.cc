@@ -131,6 +131,27 @@ void ChooseServing(const BudgetRequest& r, Chooser* choose, Chosen* c) {
   c->kv_width = (*choose)("kv_bytes", r.kv_width, std::int64_t{2}, "BF16", Text);
 }
 
+// Whether everything that is counted later fits 63 bits.
+void CheckSizes(const Chosen& c, std::vector<std::string>* errors) {
+  const sim::Wide tokens = sim::Wide{c.micro_batch} * c.sequence_length;
+  // A layer keeps less than 64 bytes for each number of its widest tensor.
+  const bool fits = models::WidestTensor(c.model, c.execution()) * tokens <= INT64_MAX / 64 / c.model.layers;
+  if (!fits || models::LargestKernelFlops(c.model, c.execution()) > INT64_MAX) {
+    errors->push_back("sequence: " + Grouped(c.sequence_length) + " x micro-batch " + Grouped(c.micro_batch) +
+                      " makes kernels beyond 9.2e18 FLOPs or as many bytes; less is wanted");
+  }
+}
+
+void CheckContext(const Chosen& c, std::vector<std::string>* errors) {
+  const models::Model& m = c.model;
+  const sim::Wide numbers = sim::Wide{m.layers} * (m.has_latent() ? m.latent.kv_rank + m.latent.rope_dim
+                                                                  : 2 * m.kv_heads * m.head_dim);
+  if (numbers * c.context > INT64_MAX / 2) {
+    errors->push_back("context: " + Grouped(c.context) +
+                      " tokens of a request keep more than 9.2e18 bytes; " + "fewer are wanted");
+  }
+}
+
 }  // namespace
 
 std::string Grouped(std::int64_t count) {
@@ -211,15 +232,13 @@ Chosen Choose(const BudgetRequest& r, std::vector<std::string>* errors) {
   ChooseMargins(r, &choose, &c);
   ChooseLayout(r, &choose, &c, errors);
   if (!errors->empty()) return c;
-  if (models::LargestKernelFlops(c.model, c.execution()) > INT64_MAX) {
-    errors->push_back("sequence: " + Grouped(c.sequence_length) + " x micro-batch " + Grouped(c.micro_batch) +
-                      " makes kernels beyond 9.2e18 FLOPs; less is wanted");
-    return c;
-  }
+  CheckSizes(c, errors);
+  if (!errors->empty()) return c;
   ChooseDevices(r, &c, errors);
   if (!errors->empty()) return c;
   ChooseBatch(r, &choose, &c, errors);
   ChooseServing(r, &choose, &c);
+  CheckContext(c, errors);
   return c;
 }
 

@@ -224,6 +224,18 @@ TEST(Budget, RefusesWhatContradictsItself) {
   request.global_batch = 100;
   EXPECT_THAT(MakeBudget(request).errors,
               ElementsAre("batch: 100 sequences are no multiple of data 6 x micro-batch 1 = 6; 102 is"));
+  request = Of("llama_7b");
+  request.micro_batch = 1'000'000;
+  request.sequence_length = 16'777'216;
+  EXPECT_THAT(MakeBudget(request).errors,
+              ElementsAre(HasSubstr("sequence: 16,777,216 x micro-batch 1,000,000")));
+  request = Of("llama_7b");
+  request.model.hidden = request.model.heads = request.model.kv_heads = 8;
+  request.model.head_dim = 10'000'000;
+  request.model.layers = 10'000;
+  request.context = 16'777'216;
+  EXPECT_THAT(MakeBudget(request).errors,
+              ElementsAre(HasSubstr("context: 16,777,216 tokens of a request keep")));
   request = Of("gpt2");
   request.sequence_length = 2048;
   EXPECT_THAT(MakeBudget(request).errors, ElementsAre(HasSubstr("sequence: 2,048 is longer than the 1,024")));
