@@ -234,6 +234,7 @@ TEST(Budget, RefusesWhatContradictsItself) {
   request.model.head_dim = 10'000'000;
   request.model.layers = 10'000;
   request.context = 16'777'216;
+  request.tokens = 1;
   EXPECT_THAT(MakeBudget(request).errors,
               ElementsAre(HasSubstr("context: 16,777,216 tokens of a request keep")));
   request = Of("gpt2");
