@@ -96,8 +96,10 @@ void WriteExperts(const StepRow& row, Draft* draft) {
   if (by_node && routed.has_capacity_factor()) {
     draft->Refuse("experts: a dispatch by node that drops tokens is not simulated yet");
   }
+  // Source: Megatron-Bridge, scripts/performance: the one switch sets both.
   if (Says(row.overlap, "moe_a2a_overlap=True")) {
-    draft->LeaveOut("tokens of one micro-batch travel beside the work of another");
+    out.mutable_pipeline()->set_overlap_experts(true);
+    out.mutable_pipeline()->set_delay_weight_gradients(true);
   }
 }
 
