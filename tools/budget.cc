@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <ostream>
 #include <span>
@@ -21,6 +22,11 @@ namespace {
 using scenarios::BudgetRequest;
 
 constexpr const char* kUsualDevice = "h800_sxm";
+
+// What `--with` may choose.
+constexpr const char* kChoices[] = {
+    "tensor",    "pipeline",  "zero",   "sequence",    "batch",  "micro",   "optimizer",   "gradient-bytes",
+    "recompute", "attention", "spares", "maintenance", "safety", "context", "weight-bits", "kv-bytes"};
 
 // Reads flags into a request; what cannot be read goes to `errors`, all of it.
 class Flags {
@@ -66,15 +72,41 @@ class Flags {
     return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
   }
   void Complain(const char* flag, const std::string& what) {
-    errors_->push_back("--" + std::string(flag) + ": \"" + arguments_.value(flag) + "\" is " + what);
+    const bool choice =
+        std::find(std::begin(kChoices), std::end(kChoices), std::string(flag)) != std::end(kChoices);
+    errors_->push_back((choice ? "--with " : "--") + std::string(flag) + ": \"" + arguments_.value(flag) +
+                       "\" is " + what);
   }
 
   const Arguments& arguments_;
   std::vector<std::string>* errors_;
 };
 
+// "--with tensor=8" as if it were a flag of its own, and what is wrong with it.
+Arguments WithChoices(const Arguments& arguments, std::vector<std::string>* errors) {
+  Arguments all = arguments;
+  if (!arguments.has("with")) return all;
+  for (const std::string& given : arguments.values.at("with")) {
+    const std::size_t equals = given.find('=');
+    const std::string name = given.substr(0, equals);
+    if (equals == std::string::npos) {
+      errors->push_back("--with: \"" + given + "\" has no value; CHOICE=VALUE is wanted");
+    } else if (std::find(std::begin(kChoices), std::end(kChoices), name) == std::end(kChoices)) {
+      const std::vector<std::string> near =
+          proto::Nearest(name, std::vector<std::string>(std::begin(kChoices), std::end(kChoices)));
+      errors->push_back(
+          "--with: no choice is called \"" + name + "\"; " +
+          (near.empty() ? "`orrery budget --help` lists them" : "did you mean \"" + near[0] + "\"?"));
+    } else if (!all.values.emplace(name, std::vector<std::string>{given.substr(equals + 1)}).second) {
+      errors->push_back("--with: " + name + " is given twice; once is wanted");
+    }
+  }
+  return all;
+}
+
 // Ranges are those of a scenario's fields.
-void ReadFlags(const Arguments& arguments, BudgetRequest* r, std::vector<std::string>* errors) {
+void ReadFlags(const Arguments& given, BudgetRequest* r, std::vector<std::string>* errors) {
+  const Arguments arguments = WithChoices(given, errors);
   Flags flags(arguments, errors);
   constexpr std::int64_t kOne = 1, kMany = 1'000'000'000, kTokens = 16'777'216;
   flags.Number("tokens", 1.0, 1e18, &r->tokens);
@@ -180,40 +212,26 @@ int RunBudget(const Arguments& arguments, std::ostream& out, std::ostream& err) 
 }  // namespace
 
 Command BudgetCommand() {
-  return {
-      "budget",
-      "What a model needs, by hand calculation: parameters, FLOPs, memory, time, cost, saves, serving.",
-      "MODEL|SCENARIO [options]",
-      1,
-      {{"device", "NAME", "of the catalogue or a file; h800_sxm when not given"},
-       {"tokens", "D", "of the run; 20 a parameter when not given"},
-       {"devices", "N", "how many; else as many as --days wants"},
-       {"days", "T", "the deadline; 30 when neither is given"},
-       {"mfu", "U", "model FLOPs over the peak, with every wait; 0.4 when not given"},
-       {"sequence", "S", "tokens of a sequence"},
-       {"batch", "B", "sequences of a step"},
-       {"micro", "B", "sequences of a micro-batch"},
-       {"tensor", "T", "ranks that share a layer"},
-       {"pipeline", "P", "stages"},
-       {"zero", "0...3", "what data ranks hold a share of"},
-       {"optimizer", "NAME", "adamw, adamw-8bit, sgd-momentum, adam-mini, adafactor, muon"},
-       {"gradient-bytes", "2|4", "of a gradient's number"},
-       {"recompute", "KIND", "none, selective, full"},
-       {"attention", "COUNT", "full or causal FLOPs of attention"},
-       {"price", "USD", "of a device for an hour"},
-       {"spares", "PART", "of the devices, against failures; 0.05 when not given"},
-       {"maintenance", "PART", "of the time, when nothing runs"},
-       {"safety", "PART", "of a device's memory, kept free"},
-       {"context", "T", "tokens of a request when serving"},
-       {"weight-bits", "Q", "of a weight when serving, scales included"},
-       {"kv-bytes", "1|2", "of a cached number"},
-       {"set", "PATH=VALUE", "change a field of the model: layers=40; of a scenario: model.layers=40", true},
-       {"json", "", "print one JSON document"},
-       {"csv", "", "print a table for a spreadsheet"}},
-      "  orrery budget llama_7b --tokens 2e12 --days 10 --mfu 0.38\n"
-      "  orrery budget llama3_70b --devices 512 --tensor 8 --pipeline 4 --micro 1 --csv\n"
-      "  orrery budget llama_70b_64xh800_a --json        a scenario's model, device and layout\n",
-      RunBudget};
+  return {"budget",
+          "What a model needs, by hand: parameters, FLOPs, memory, time, cost, saves, serving.",
+          "MODEL|SCENARIO [options]",
+          1,
+          {{"device", "NAME", "of the catalogue or a file; h800_sxm when not given"},
+           {"tokens", "D", "of the run; 20 a parameter when not given"},
+           {"devices", "N", "how many; else as many as --days wants"},
+           {"days", "T", "the deadline; 30 when neither is given"},
+           {"mfu", "U", "model FLOPs over the peak, with every wait; 0.4 when not given"},
+           {"price", "USD", "of a device for an hour"},
+           {"with", "CHOICE=VALUE", "one of those below: tensor=8", true},
+           {"set", "PATH=VALUE", "change a field: layers=40; of a scenario: model.layers=40", true},
+           {"json", "", "print one JSON document"},
+           {"csv", "", "print a table for a spreadsheet"}},
+          "  orrery budget llama_7b --tokens 2e12 --days 10 --mfu 0.38\n"
+          "  orrery budget llama3_70b --devices 512 --with tensor=8 --with pipeline=4 --csv\n"
+          "  orrery budget llama_70b_64xh800_a --json      a scenario's model, device and layout\n"
+          "choices: tensor, pipeline, zero, sequence, batch, micro, optimizer, gradient-bytes, recompute,\n"
+          "  attention; spares, maintenance, safety; context, weight-bits, kv-bytes\n",
+          RunBudget};
 }
 
 }  // namespace tools

@@ -11,6 +11,7 @@
 namespace tools {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 Result Budget(std::vector<std::string> words) {
@@ -57,7 +58,7 @@ TEST(BudgetCommand, TakesAScenariosModelDeviceAndLayout) {
 }
 
 TEST(BudgetCommand, SaysWithItsStatusThatAModelDoesNotFit) {
-  const Result r = Budget({"llama3_70b", "--devices", "8", "--zero", "1"});
+  const Result r = Budget({"llama3_70b", "--devices", "8", "--with", "zero=1"});
   EXPECT_EQ(r.status, 1);
   EXPECT_THAT(r.out, HasSubstr("does not fit"));
 }
@@ -65,17 +66,23 @@ TEST(BudgetCommand, SaysWithItsStatusThatAModelDoesNotFit) {
 TEST(BudgetCommand, TellsEveryMistakeInOneLineEach) {
   EXPECT_EQ(Budget({}).status, 2);
   EXPECT_THAT(Budget({"lama_7b"}).err, HasSubstr("no model is called \"lama_7b\""));
-  const Result r = Budget({"llama_7b", "--device", "h1OO", "--mfu", "1.5", "--zero", "4", "--tokens", "nan",
-                           "--optimizer", "adam"});
+  const Result r = Budget({"llama_7b", "--device", "h1OO", "--mfu", "1.5", "--with", "zero=4", "--tokens",
+                           "nan", "--with", "optimizer=adam"});
   EXPECT_EQ(r.status, 2);
   EXPECT_EQ(r.out, "");
   EXPECT_EQ(Lines(r.err).size(), 5u);
   EXPECT_THAT(r.err, HasSubstr("\"h1OO\""));
   EXPECT_THAT(r.err, HasSubstr("--mfu: \"1.5\" is out of range; 0.001 to 1 would do\n"));
-  EXPECT_THAT(r.err, HasSubstr("--zero: \"4\" is unknown; one of 0, 1, 2, 3 would do\n"));
+  EXPECT_THAT(r.err, HasSubstr("--with zero: \"4\" is unknown; one of 0, 1, 2, 3 would do\n"));
   EXPECT_THAT(r.err, HasSubstr("--tokens: \"nan\" is out of range; 1 to 1e+18 would do\n"));
   EXPECT_THAT(r.err,
               HasSubstr("one of adamw, adamw-8bit, sgd-momentum, adam-mini, adafactor, muon would do\n"));
+  EXPECT_THAT(
+      Budget({"llama_7b", "--with", "tensr=2", "--with", "zero", "--with", "micro=1", "--with", "micro=2"})
+          .err,
+      AllOf(HasSubstr("--with: no choice is called \"tensr\"; did you mean \"tensor\"?\n"),
+            HasSubstr("--with: \"zero\" has no value; CHOICE=VALUE is wanted\n"),
+            HasSubstr("--with: micro is given twice; once is wanted\n")));
   EXPECT_EQ(Budget({"llama_7b", "--json", "--csv"}).status, 2);
   EXPECT_THAT(Budget({"llama_7b", "--set", "layers=0"}).err, HasSubstr("--set 1"));
 }
