@@ -120,13 +120,17 @@ void AddCoreBackward(const Core& core, std::vector<Kernel>* kernels) {
 }
 
 void AddCoreActivations(const Core& core, std::vector<Activation>* kept) {
-  const bool again = core.execution.selective.attention_core;
+  const SelectiveModules& modules = core.execution.selective;
+  const bool again = modules.attention_core;
   const std::int64_t copies = KeyCopies(core);
   const Bytes key(core.expands() ? core.query_bytes : copies * core.key_bytes);
   const Bytes value(core.expands() ? core.output_bytes : copies * core.value_bytes);
-  kept->push_back({"query", Bytes(core.query_bytes)});
-  kept->push_back({"key", key});
-  kept->push_back({"value", value});
+  // By operations the product is kept that queries are made from: here, or as the norm's input.
+  const bool up_again = modules.latent_up && core.model.has_latent();
+  const bool query_again = up_again || (modules.operations && core.model.qk_norm);
+  kept->push_back({"query", Bytes(core.query_bytes), query_again});
+  kept->push_back({"key", key, up_again || modules.operations});
+  kept->push_back({"value", value, up_again});
   if (core.flash()) {
     kept->push_back({"logsumexp", Bytes(StatisticsBytes(core)), again});
   } else {
@@ -141,7 +145,8 @@ void AddCoreActivations(const Core& core, std::vector<Activation>* kept) {
   const std::int64_t outputs = core.output_bytes / core.sizes.element;
   const bool cast = core.execution.matmul.recipe != Recipe::kNone;
   if (cast && core.flash()) kept->push_back({"attention_output", Bytes(core.output_bytes)});
-  kept->push_back({"attention_output_input", Bytes(LinearInputBytes(core.execution, outputs))});
+  kept->push_back({"attention_output_input", Bytes(LinearInputBytes(core.execution, outputs)),
+                   modules.operations && cast});
 }
 
 void AddRotary(const Core& core, const char* name, std::int64_t bytes, std::vector<Kernel>* kernels) {

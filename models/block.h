@@ -34,11 +34,21 @@
 
 namespace models {
 
-// What selective recomputation computes again instead of keeping it.
+// What selective recomputation computes again instead of keeping it; by Megatron-LM's names
+// in brackets. Of the first four and `latent_up` outputs are dropped; the others keep their
+// input and run again as a whole, with their communication.
 struct SelectiveModules {
-  bool attention_core = true;  // Megatron-LM's core_attn
-  bool norm_output = false;    // its layernorm: what attention and feed-forward read
-  bool nonlinearity = false;   // its moe_act, here of every feed-forward: what the last matrix reads
+  bool attention_core = true;        // [core_attn]
+  bool norm_output = false;          // [layernorm] what attention and feed-forward read
+  bool nonlinearity = false;         // of every feed-forward: what the last matrix reads
+  bool expert_nonlinearity = false;  // [moe_act] of routed experts
+  bool latent_up = false;            // [mla_up_proj] queries, keys and values from narrow vectors, with their norms
+  bool feed_forward = false;         // [mlp] of layers without experts
+  bool experts = false;              // [moe] router, dispatch, experts, shared ones too
+  bool shared_experts = false;
+  // In place of all these, torchtitan's "op": attention's output and every second matrix product
+  // of a layer are kept, all else runs again; see operations.h.
+  bool operations = false;
 };
 
 // How tokens get to the experts of other ranks.
@@ -126,6 +136,7 @@ struct Activation {
   const char* name = "";
   sim::Bytes bytes;        // on this rank
   bool selective = false;  // dropped by selective recomputation
+  bool instead = false;    // kept by it only, in place of such
 };
 
 // One collective on the tokens' way to the experts or back.
@@ -142,6 +153,7 @@ struct ExpertMove {
 // Work and moves of routed experts that are spread.
 struct SpreadExperts {
   std::vector<sim::Kernel> forward, backward;
+  std::vector<sim::Kernel> again;  // of `forward`, by selective recomputation where no token travels again
   std::vector<ExpertMove> outward, homeward;  // the backward's gradients travel likewise
   // Without sequence parallelism the ranks of a tensor group share out their tokens, and
   // gather the results (in the backward, the gradients) again: the whole tensor. Else zero.
@@ -178,14 +190,21 @@ struct ContextCore {
   sim::Bytes query_heads, key_heads, value_heads, output_heads;
 };
 
+// What selective recomputation executes again at the start of backward_main, in the
+// phases of a forward; all empty where it has nothing to do.
+struct Again {
+  std::vector<sim::Kernel> before_gather, main, after_reduce;
+  sim::Bytes gather, reduce;  // over the tensor group, as gather_forward and reduce_forward
+  bool core = false;          // the core in Block::context, between main and after_reduce
+  bool travel = false;        // tokens, to spread experts (all of SpreadExperts::forward) and back
+};
+
 struct Block {
   const char* name = "";  // "attention", "mlp", "experts", "embedding", "head"
 
   std::vector<sim::Kernel> before_gather, main, after_reduce;
   std::vector<sim::Kernel> backward_head, backward_main, backward_weight, backward_tail;
-  // What selective recomputation executes again at the start of backward_main;
-  // empty where it has nothing to do.
-  std::vector<sim::Kernel> selective_recompute;
+  Again again;
 
   std::vector<Activation> activations;  // kept when nothing is recomputed
 

@@ -69,6 +69,9 @@ struct Layer {
                m.experts.routed / e.experts.expert),
         shared(m, e, kSharedNames, sizes.tokens, m.experts.shared * (m.experts.shared_ffn / e.tensor), 1) {
     CHECK(CanSpread(m, e.experts.expert, e.expert_tensor()));
+    routed.nonlinearity_again = routed.nonlinearity_again || e.selective.expert_nonlinearity;
+    routed.runs_again = e.selective.experts;
+    shared.runs_again = e.selective.experts || e.selective.shared_experts;
     logits = m.experts.routed + (m.experts.shared_gate ? 1 : 0);
     whole_bytes = sizes.whole_h * sizes.element;
     cut_bytes = sizes.cut_h * sizes.element;
@@ -155,11 +158,13 @@ void AddActivations(const Layer& layer, std::vector<Activation>* kept) {
   if (!layer.model.parallel_residual) kept->push_back({"norm_input", cut});
   if (!SharesNorm(layer.model))
     kept->push_back({"router_input", cut, layer.execution.selective.norm_output});  // and the shared experts'
-  kept->push_back({"router_scores", Bytes(layer.score_bytes)});
-  kept->push_back(
-      {"expert_input", Bytes(LinearInputBytes(layer.execution, layer.routed.rows * layer.model.hidden))});
+  const bool again = layer.execution.selective.experts;
+  kept->push_back({"router_scores", Bytes(layer.score_bytes), again});
+  kept->push_back({"expert_input",
+                   Bytes(LinearInputBytes(layer.execution, layer.routed.rows * layer.model.hidden)), again});
   if (layer.has_shared() && layer.execution.matmul.recipe != Recipe::kNone) {
-    kept->push_back({"shared_input", Bytes(LinearInputBytes(layer.execution, layer.sizes.cut_h))});
+    kept->push_back({"shared_input", Bytes(LinearInputBytes(layer.execution, layer.sizes.cut_h)),
+                     layer.shared.runs_again});
   }
   AddFeedForwardActivations(layer.routed, kept);
   if (layer.has_shared()) AddFeedForwardActivations(layer.shared, kept);
@@ -181,6 +186,7 @@ void AddSpreadWork(const Layer& layer, Block* block) {
   SpreadExperts* spread = &block->experts;
   spread->rows = routed.rows;
   if (routed.rows == 0) return;
+  AddNonlinearityAgain(routed, &spread->again);
   const Dispatcher dispatcher = layer.execution.experts.dispatcher;
   // Rows arrive by sender, in each by expert; one expert's are brought together. The
   // others arrive as tokens, of which rows are made here.
@@ -308,6 +314,35 @@ void AddSpreadEnds(const Layer& layer, bool before, Block* block) {
   if (!before && layer.has_shared()) phase->push_back(Moves("shared_gradient_sum", 3 * layer.cut_bytes));
 }
 
+// What a part of the forward runs again, by Megatron-LM's names: moe, or shared_experts.
+// The norm's kernels come first and are no part of either.
+void AddPartsAgain(const Layer& layer, std::size_t norm_kernels, const std::vector<Kernel>& homecoming,
+                   Block* block) {
+  const SelectiveModules& modules = layer.execution.selective;
+  Again* again = &block->again;
+  if (!modules.experts && !(modules.shared_experts && layer.has_shared())) return;
+  again->gather = block->gather_forward;
+  again->reduce = block->reduce_forward;
+  if (modules.experts) {
+    again->before_gather.insert(again->before_gather.end(),
+                                block->before_gather.begin() + static_cast<std::ptrdiff_t>(norm_kernels),
+                                block->before_gather.end());
+    again->main.insert(again->main.end(), block->main.begin(), block->main.end());
+    again->after_reduce = homecoming;
+    again->travel = block->spread;
+    return;
+  }
+  if (block->spread) {
+    Block cast;
+    AddGatheredInputCast(layer.model, layer.execution, &cast);
+    again->before_gather.insert(again->before_gather.end(), cast.before_gather.begin(),
+                                cast.before_gather.end());
+  } else {
+    AddCast("cast_input", layer.execution, layer.sizes.whole_h, &again->main);
+  }
+  AddFeedForward(layer.shared, &again->main);
+}
+
 Block SpreadBlock(const Layer& layer) {
   const Model& model = layer.model;
   const Execution& execution = layer.execution;
@@ -317,16 +352,21 @@ Block SpreadBlock(const Layer& layer) {
   block.name = "experts";
   AddActivations(layer, &block.activations);
   if (own_norm) AddNorm("norm", model.norm, layer.sizes.cut, model.hidden, execution, &block.before_gather);
+  const std::size_t norm_kernels = block.before_gather.size();
   AddSpreadEnds(layer, false, &block);
   AddRouter(layer, &block);
   AddSpread(layer, &block);
   AddWeightCasts(layer, &block);
+  const std::vector<Kernel> homecoming = block.after_reduce;
   AddAfterReduce(model, execution, bias, &block);
   AddBackwardHead(model, execution, bias, &block);
+  if (own_norm) AddNormAgain(model, execution, &block);
+  if (layer.has_shared()) AddNonlinearityAgain(layer.shared, &block.again.main);
   AddSpreadEnds(layer, true, &block);
   if (own_norm) AddBackwardTail(model, execution, &block);
   if (layer.has_shared()) AddCommunication(model, execution, Half::kFeedForward, &block);
   if (layer.own < layer.sizes.cut) block.experts.gather = Bytes(layer.whole_bytes);
+  AddPartsAgain(layer, norm_kernels, homecoming, &block);
   return block;
 }
 
@@ -365,14 +405,15 @@ Block ExpertsBlock(const Model& model, const Execution& execution) {
   block.name = "experts";
   AddActivations(layer, &block.activations);
   if (own_norm) AddNorm("norm", model.norm, layer.sizes.cut, model.hidden, execution, &block.before_gather);
+  const std::size_t norm_kernels = block.before_gather.size();
   AddRouter(layer, &block);
   AddExperts(layer, &block.main);
   AddWeightCasts(layer, &block);
   AddAfterReduce(model, execution, bias, &block);
   AddBackwardHead(model, execution, bias, &block);
   if (own_norm) AddNormAgain(model, execution, &block);
-  AddNonlinearityAgain(layer.routed, &block.selective_recompute);
-  if (layer.has_shared()) AddNonlinearityAgain(layer.shared, &block.selective_recompute);
+  AddNonlinearityAgain(layer.routed, &block.again.main);
+  if (layer.has_shared()) AddNonlinearityAgain(layer.shared, &block.again.main);
   AddExpertsBackward(layer, &block);
   if (own_norm) AddBackwardTail(model, execution, &block);
   // The router and the permutation read 16 bits, so that is what is gathered.
@@ -380,6 +421,7 @@ Block ExpertsBlock(const Model& model, const Execution& execution) {
   in_16_bits.matmul = {};
   AddCommunication(model, in_16_bits, Half::kFeedForward, &block);
   if (!layer.has_shared()) block.gather_again = {};
+  AddPartsAgain(layer, norm_kernels, {}, &block);
   return block;
 }
 

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 
+#include "models/block.h"
 #include "models/model.h"
 #include "sim/base/units.h"
 
@@ -42,9 +43,10 @@ FlopsOf ForwardFlops(const Model& model, std::int64_t sequences, std::int64_t se
 sim::Wide ModelFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
                      AttentionCount count = AttentionCount::kFull);
 
-// What recomputation adds: the attention core once more (selective), or every
+// What recomputation adds: the modules of execution.selective once more, or every
 // layer's forward once more (full; not the head). HFU counts model FLOPs and these.
-sim::Wide SelectiveRecomputeFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
+sim::Wide SelectiveRecomputeFlops(const Model& model, const Execution& execution, std::int64_t sequences,
+                                  std::int64_t sequence_length,
                                   AttentionCount count = AttentionCount::kFull);
 sim::Wide FullRecomputeFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
                              AttentionCount count = AttentionCount::kFull);

@@ -132,7 +132,7 @@ void AddNormBackward(const char* name, std::int64_t rows, std::int64_t width, co
 void AddNormAgain(const Model& model, const Execution& execution, Block* block) {
   if (!execution.selective.norm_output) return;
   AddNorm("norm", model.norm, Sizes(model, execution).cut, model.hidden, execution,
-          &block->selective_recompute);
+          &block->again.before_gather);
 }
 
 void AddAfterReduce(const Model& model, const Execution& execution, bool bias, Block* block) {

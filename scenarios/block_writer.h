@@ -39,7 +39,18 @@ class BlockWriter {
   sim::TaskId Tensor(sim::CollectiveKind kind, sim::Bytes size, sim::Label label);
 
  private:
-  void Forward(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
+  // What runs of a forward: all of it, or what selective recomputation runs again.
+  struct ForwardPhases {
+    sim::WorkTimes before_gather, main, after_core, after_reduce, experts;
+    sim::Bytes gather, reduce;
+    std::int64_t small_reduces = 0;
+    bool core = true;    // that lies in block.context
+    bool travel = true;  // tokens, to experts that are spread
+  };
+  ForwardPhases AllOf(const BlockPlan& block) const;
+  ForwardPhases AgainOf(const BlockPlan& block) const;
+  void Forward(const BlockPlan& block, const ForwardPhases& phases, const sim::Label& label,
+               sim::TaskClass task_class);
   // Work of a backward between what it communicates: of all of it, or of its input half.
   struct Phases {
     sim::WorkTimes head, main, weight, tail, experts;
@@ -49,10 +60,11 @@ class BlockWriter {
   Phases InputHalfOf(const BlockPlan& block) const;
   void Backward(const BlockPlan& block, const Phases& phases, const sim::Label& label);
   // Of a block whose experts are spread: the same, with the tokens' ways between.
-  void ForwardSpread(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
+  void ForwardSpread(const BlockPlan& block, const ForwardPhases& phases, const sim::Label& label,
+                     sim::TaskClass task_class);
   void BackwardSpread(const BlockPlan& block, const Phases& phases, const sim::Label& label);
   // The shared experts, which the tensor group cuts. Returns what their result waits for.
-  sim::TaskId SharedForward(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
+  sim::TaskId SharedForward(const ForwardPhases& phases, const sim::Label& label, sim::TaskClass task_class);
   sim::TaskId SharedBackward(const BlockPlan& block, const Phases& phases, const sim::Label& label);
   // One after the other, after what was last computed. Returns the last; none where nothing moves.
   sim::TaskId Move(const std::vector<models::ExpertMove>& moves, const sim::Label& label);

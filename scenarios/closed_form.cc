@@ -30,9 +30,11 @@ double TensorBytes(const BlockPlan& block, const Layout& layout, double forwards
   sent += forwards * 2 * RingPart(Count(block.small_reduce), t) * static_cast<double>(block.small_reduces);
   if (layout.sequence) {
     sent += forwards * RingPart(Count(block.gather_forward), t) + RingPart(Count(block.gather_backward), t) +
-            RingPart(Count(block.gather_again), t);
+            RingPart(Count(block.gather_again) + Count(block.again.gather), t);
   }
-  if (!block.experts.empty()) sent += (forwards + 1) * RingPart(Count(block.experts[0].gather), t);
+  sent += reduce * RingPart(Count(block.again.reduce), t);
+  const double ways = forwards + (block.again.travel ? 2 : 1);
+  if (!block.experts.empty()) sent += ways * RingPart(Count(block.experts[0].gather), t);
   return sent;
 }
 
@@ -73,13 +75,12 @@ BothWays ContextBytes(const Core& core, const Layout& layout) {
 }
 
 double ContextBytes(const Scenario& scenario, const StagePlan& plan) {
-  const Training& training = scenario.training;
-  const bool core_again = training.recompute == Recompute::kSelective && training.selective.attention_core;
   double sent = 0;
   for (const std::vector<Unit>& units : plan.chunks) {
     for (const Unit& unit : units) {
-      const double forwards = core_again || unit.recompute == Recompute::kFull ? 2 : 1;
       for (const std::uint32_t block : unit.blocks) {
+        const bool again = plan.blocks[block].again.core || unit.recompute == Recompute::kFull;
+        const double forwards = again ? 2 : 1;
         const BothWays bytes = ContextBytes(plan.blocks[block].context, scenario.layout);
         sent += forwards * bytes.forward + bytes.backward;
       }
@@ -127,10 +128,10 @@ double ExpertBytes(const Scenario& scenario, const StagePlan& plan) {
   double sent = 0;
   for (const std::vector<Unit>& units : plan.chunks) {
     for (const Unit& unit : units) {
-      const double times = scenario.training.recompute == Recompute::kFull ? 3 : 2;
       for (const std::uint32_t index : unit.blocks) {
         const BlockPlan& block = plan.blocks[index];
         if (block.experts.empty()) continue;
+        const double times = unit.recompute == Recompute::kFull || block.again.travel ? 3 : 2;
         for (const auto* moves : {&block.experts[0].outward, &block.experts[0].homeward}) {
           for (const models::ExpertMove& move : *moves) sent += times * MoveBytes(move, scenario.layout);
         }
@@ -159,11 +160,12 @@ void AddPasses(const StagePlan& plan, const Unit& unit, sim::PassTimes* times) {
     times->forward += forward;
     times->backward_input += (block.split.head + block.split.main + block.split.tail).alone;
     if (unit.recompute == Recompute::kFull) times->backward_input += forward;
-    if (unit.recompute == Recompute::kSelective) times->backward_input += block.selective_recompute.alone;
+    times->backward_input += block.again.work().alone;
     times->backward_weight += block.split.weights.alone;
     if (block.experts.empty()) continue;
     times->forward += block.experts[0].forward.alone;
     times->backward_input += block.experts[0].backward_input.alone;
+    times->backward_input += (block.again.travel ? block.experts[0].forward : block.experts[0].again).alone;
     times->backward_weight += block.experts[0].weights.alone;
   }
 }

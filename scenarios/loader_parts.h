@@ -92,6 +92,8 @@ void ReadPipeline(const orrery::config::Scenario& in, const Block& top, const st
 // Who holds what among the data ranks, a part of the training. REQUIRES: layout was read
 void ReadSharding(const orrery::config::Training& in, const Block& training, Scenario* scenario);
 void ReadTraining(const orrery::config::Training& in, const Block& top, bool has_device, Scenario* scenario);
+// REQUIRES: the model, the layout, and sharding, attention and dropout of the training were read
+void ReadRecompute(const orrery::config::Training& in, const Block& training, Scenario* scenario);
 void ReadMatmul(const orrery::config::Training& in, const Block& training, bool has_device,
                 Scenario* scenario);
 // REQUIRES: training and pipeline were read

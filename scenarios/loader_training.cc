@@ -42,55 +42,6 @@ sim::AttentionKind AttentionOf(config::Attention::Kind kind) {
   }
 }
 
-Recompute RecomputeOf(config::Recompute::Kind kind) {
-  switch (kind) {
-    case config::Recompute::SELECTIVE:
-      return Recompute::kSelective;
-    case config::Recompute::FULL:
-      return Recompute::kFull;
-    default:
-      return Recompute::kNone;
-  }
-}
-
-void ReadModules(const config::Training& in, const Block& block, Training* training) {
-  if (in.recompute_modules_size() == 0) return;
-  if (training->recompute != Recompute::kSelective) {
-    block.Error("recompute_modules", "needs recompute SELECTIVE");
-    return;
-  }
-  models::SelectiveModules& modules = training->selective;
-  modules.attention_core = false;
-  for (const int module : in.recompute_modules()) {
-    modules.attention_core |= module == config::RecomputeModule::CORE_ATTENTION;
-    modules.norm_output |= module == config::RecomputeModule::LAYERNORM;
-    modules.nonlinearity |= module == config::RecomputeModule::NONLINEARITY;
-  }
-}
-
-void ReadRecompute(const config::Training& in, const Block& block, Training* training) {
-  constexpr std::int64_t kMostLayers = 1000;
-  training->recompute = RecomputeOf(in.recompute());
-  ReadModules(in, block, training);
-  const bool first = in.recompute_method() == config::RecomputeMethod::BLOCK;
-  const std::int64_t layers =
-      block.Optional("recompute_layers", in.has_recompute_layers(), in.recompute_layers(), 1, kMostLayers, 1);
-  training->full_recompute = {first, std::max<std::int64_t>(layers, 1)};
-  if (training->recompute != Recompute::kFull) {
-    const char* needs = "needs recompute FULL; NONE and SELECTIVE treat all layers alike";
-    if (in.has_recompute_method()) block.Error("recompute_method", needs);
-    if (in.has_recompute_layers()) block.Error("recompute_layers", needs);
-    return;
-  }
-  if (first)
-    block.Missing("recompute_layers", "BLOCK recomputes so many layers of each piece; give a number");
-  if (!first && layers > 1 && training->optimizer_sharding == OptimizerSharding::kZero3) {
-    block.Error("recompute_layers", std::to_string(layers) +
-                                        " layers together are not simulated with ZERO_3, which would gather "
-                                        "each a third time; 1 is wanted");
-  }
-}
-
 // Source: Megatron-LM core 0.8, distributed_data_parallel.py: at least 40
 // million numbers, and a million for each data rank.
 sim::Bytes UsualBucket(const Training& training, std::int64_t data) {
@@ -150,9 +101,9 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
       block.Optional("bucket_mb", in.has_bucket_mb(), in.bucket_mb(), kLeastBucket, kMostBucket, 0.0);
   training.bucket = in.has_bucket_mb() ? sim::Bytes(std::llround(bucket_mb * kBytesPerMb))
                                        : UsualBucket(training, scenario->layout.copies());
-  ReadRecompute(in, block, &training);
   training.attention = AttentionOf(in.attention());
   training.dropout = in.dropout();
+  ReadRecompute(in, block, scenario);
   training.vocabulary_divisor = block.Optional("vocabulary_divisor", in.has_vocabulary_divisor(),
                                                in.vocabulary_divisor(), 1, kMostDivisor, kUsualDivisor);
   training.gradient_norm = !in.has_gradient_norm() || in.gradient_norm();

@@ -117,12 +117,18 @@ void AddTiers(const Scenario& scenario, const StepProgram& steps, const sim::Tim
 
 // Layers that run again from their input, of the whole model.
 std::int64_t RecomputedLayers(const Scenario& scenario) {
-  const FullRecompute& full = scenario.training.full_recompute;
+  const Pipeline& pipeline = scenario.pipeline;
   std::int64_t layers = 0;
-  for (const std::int64_t piece : scenario.pipeline.layers_of_piece) {
-    layers += full.first_layers_only ? std::min(piece, full.layers) : piece;
+  for (std::uint32_t stage = 0; stage < pipeline.shape.stages; ++stage) {
+    std::int64_t on_stage = 0;
+    for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
+      const std::int64_t held = pipeline.layers_of_piece[pipeline.piece_of(stage, chunk)];
+      for (std::int64_t at = 0; at < held; ++at) {
+        layers += scenario.training.full_recompute.RunsAgain(at, on_stage++) ? 1 : 0;
+      }
+    }
   }
-  return layers;
+  return layers / pipeline.copies();
 }
 
 // Rates that follow from the step time.
@@ -139,9 +145,9 @@ void AddRates(const Scenario& scenario, Report* report) {
     // Layers of other kinds than the rest count as much as they.
     executed += models::FullRecomputeFlops(scenario.model, batch.global, batch.sequence_length) *
                 RecomputedLayers(scenario) / scenario.model.layers;
-  } else if (scenario.training.recompute == Recompute::kSelective &&
-             scenario.training.selective.attention_core) {
-    executed += models::SelectiveRecomputeFlops(scenario.model, batch.global, batch.sequence_length);
+  } else if (scenario.training.recompute == Recompute::kSelective) {
+    executed += models::SelectiveRecomputeFlops(scenario.model, ExecutionOf(scenario), batch.global,
+                                                batch.sequence_length);
   }
   const Training& training = scenario.training;
   report->peak_tflops = peak * 1e-12;

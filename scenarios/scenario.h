@@ -48,6 +48,14 @@ struct Sharding {
 struct FullRecompute {
   bool first_layers_only = false;  // Megatron-LM's "block": the first `layers`, each from its own input
   std::int64_t layers = 1;         // else "uniform": all, in groups of so many from the group's input
+  // torchtitan's selective_ac_option: of the layers of a stage, chunk after chunk, each so-many-th from
+  // its own input; 1 = as above.
+  std::int64_t every = 1;
+
+  // `at` counts the layers of a piece, `on_stage` those of its stage, both from 0.
+  bool RunsAgain(std::int64_t at, std::int64_t on_stage) const {
+    return (!first_layers_only || at < layers) && (on_stage + 1) % every == 0;
+  }
 };
 
 // Linear layers in eight bits.

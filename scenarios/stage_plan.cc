@@ -70,6 +70,17 @@ SplitBackward PlanSplit(const hardware::CostModel& cost, const models::Block& bl
   return split;
 }
 
+AgainPlan PlanAgain(const hardware::CostModel& cost, const models::Again& again, Recompute recompute) {
+  if (recompute != Recompute::kSelective) return {};
+  return {.before_gather = TimesOf(cost, again.before_gather),
+          .main = TimesOf(cost, again.main),
+          .after_reduce = TimesOf(cost, again.after_reduce),
+          .gather = again.gather,
+          .reduce = again.reduce,
+          .core = again.core,
+          .travel = again.travel};
+}
+
 BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block, Recompute recompute) {
   return {.name = block.name,
           .before_gather = TimesOf(cost, block.before_gather),
@@ -79,7 +90,7 @@ BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block,
           .backward_main = TimesOf(cost, block.backward_main),
           .backward_weight = TimesOf(cost, block.backward_weight),
           .backward_tail = TimesOf(cost, block.backward_tail),
-          .selective_recompute = TimesOf(cost, block.selective_recompute),
+          .again = PlanAgain(cost, block.again, recompute),
           .weight_casts = TimesOf(cost, block.weight_casts),
           .gather_forward = block.gather_forward,
           .reduce_forward = block.reduce_forward,
@@ -96,6 +107,7 @@ BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block,
 ExpertPlan PlanExperts(const hardware::CostModel& cost, const models::SpreadExperts& experts) {
   return {.forward = TimesOf(cost, experts.forward),
           .backward = TimesOf(cost, experts.backward),
+          .again = TimesOf(cost, experts.again),
           .backward_input = TimesOf(cost, experts.backward, false),
           .weights = TimesOf(cost, experts.backward, true),
           .outward = experts.outward,
@@ -197,12 +209,15 @@ class Planner {
 };
 
 // The layers of one piece, and what is computed again of them.
-// Source: Megatron-LM core 0.8, transformer_block.py, _checkpointed_forward.
-void AddLayers(const Training& training, LayerRange range, Planner* planner, std::vector<Unit>* units) {
+// Source: Megatron-LM core 0.8, transformer_block.py, _checkpointed_forward; torchtitan 0.1,
+// parallelize_llama.py, whose count of layers goes on from chunk to chunk.
+// `on_stage` counts the layers of the stage.
+void AddLayers(const Training& training, LayerRange range, std::int64_t* on_stage, Planner* planner,
+               std::vector<Unit>* units) {
   const FullRecompute& full = training.full_recompute;
   for (std::int64_t layer = range.first; layer < range.last; ++layer) {
     const std::int64_t at = layer - range.first;
-    const bool spared = training.recompute == Recompute::kFull && full.first_layers_only && at >= full.layers;
+    const bool spared = training.recompute == Recompute::kFull && !full.RunsAgain(at, (*on_stage)++);
     Unit unit = planner->Layer(layer, spared ? Recompute::kNone : training.recompute);
     const std::int64_t group = full.first_layers_only ? 1 : full.layers;
     unit.place_in_group = at % group;
@@ -328,12 +343,13 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
     ends.head = ends.head || pipeline.piece_of(stage, chunk) == last;
   }
   models::StageParameters layers;
+  std::int64_t on_stage = 0;
   for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
     const std::uint32_t piece = pipeline.piece_of(stage, chunk);
     std::vector<Unit>& units = plan.chunks.emplace_back();
     if (piece == 0) units.push_back(planner.Embedding());
     const LayerRange range = LayersOfPiece(pipeline, piece);
-    AddLayers(scenario.training, range, &planner, &units);
+    AddLayers(scenario.training, range, &on_stage, &planner, &units);
     if (piece == last) units.push_back(planner.Head(ends.embedding));
     layers = layers + planner.Held({.layers = range.last - range.first, .first_layer = range.first});
   }

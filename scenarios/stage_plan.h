@@ -21,6 +21,7 @@ namespace scenarios {
 // Routed experts that are spread, as a rank of one expert group sees them.
 struct ExpertPlan {
   sim::WorkTimes forward = {}, backward = {};
+  sim::WorkTimes again = {};  // of `forward`, where selective recomputation moves no tokens
   sim::WorkTimes backward_input = {}, weights = {};  // the halves of `backward`
   std::vector<models::ExpertMove> outward = {}, homeward = {};
   sim::Bytes gather = {};  // over the tensor group, behind each homeward
@@ -47,12 +48,22 @@ struct SplitBackward {
   sim::WorkTimes weights = {};
 };
 
+// models::Again with its times.
+struct AgainPlan {
+  sim::WorkTimes before_gather = {}, main = {}, after_reduce = {};
+  sim::Bytes gather = {}, reduce = {};
+  bool core = false, travel = false;
+
+  sim::WorkTimes work() const { return before_gather + main + after_reduce; }
+  bool moves() const { return travel || gather + reduce > sim::Bytes(); }
+};
+
 // The phases of models::Block with their times.
 struct BlockPlan {
   const char* name = "";
   sim::WorkTimes before_gather = {}, main = {}, after_reduce = {};
   sim::WorkTimes backward_head = {}, backward_main = {}, backward_weight = {}, backward_tail = {};
-  sim::WorkTimes selective_recompute = {};
+  AgainPlan again = {};                  // nothing unless recomputation is selective
   sim::WorkTimes weight_casts = {};  // at the first micro-batch of a step
   sim::Bytes gather_forward = {}, reduce_forward = {}, gather_backward = {}, reduce_backward = {};
   sim::Bytes gather_again = {};
