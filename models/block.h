@@ -42,9 +42,9 @@ struct SelectiveModules {
   bool norm_output = false;          // [layernorm] what attention and feed-forward read
   bool nonlinearity = false;         // of every feed-forward: what the last matrix reads
   bool expert_nonlinearity = false;  // [moe_act] of routed experts
-  bool latent_up = false;            // [mla_up_proj] queries, keys and values from narrow vectors, with their norms
-  bool feed_forward = false;         // [mlp] of layers without experts
-  bool experts = false;              // [moe] router, dispatch, experts, shared ones too
+  bool latent_up = false;     // [mla_up_proj] queries, keys and values from narrow vectors, with their norms
+  bool feed_forward = false;  // [mlp] of layers without experts
+  bool experts = false;       // [moe] router, dispatch, experts, shared ones too
   bool shared_experts = false;
   // In place of all these, torchtitan's "op": attention's output and every second matrix product
   // of a layer are kept, all else runs again; see operations.h.
@@ -217,6 +217,7 @@ struct Block {
   // Bytes of the tensor that tensor-parallel communication moves: the whole
   // [sequence, batch, hidden] tensor, before it is cut. Zero where there is none.
   sim::Bytes gather_forward, reduce_forward, gather_backward, reduce_backward;
+  sim::Bytes gather_output;  // gathered behind main, where nothing is reduced
   // With sequence parallelism the backward gathers the forward's input again
   // for the weight gradient, beside backward_main. Zero otherwise.
   sim::Bytes gather_again;

@@ -89,6 +89,20 @@ sim::Wide ModelFlops(const Model& model, std::int64_t sequences, std::int64_t se
   return 3 * ForwardFlops(model, sequences, sequence_length, count).total();
 }
 
+FlopsOf PredictionFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
+                        AttentionCount count) {
+  const sim::Wide tokens = static_cast<sim::Wide>(sequences) * sequence_length;
+  const std::int64_t last = model.layers - 1;
+  const sim::Wide join = static_cast<sim::Wide>(2) * model.hidden * model.hidden;
+  FlopsOf flops;
+  flops.linear = 2 * tokens * (AttentionMatrices(model) + FeedForwardMatrices(model, last) + join);
+  flops.attention = TwicePairs(model, last, sequence_length, count) * sequences * model.heads *
+                    (model.head_dim + model.value_dim());
+  flops.logits = 2 * tokens * model.hidden * model.vocabulary;
+  for (sim::Wide* part : {&flops.linear, &flops.attention, &flops.logits}) *part *= model.prediction_modules;
+  return flops;
+}
+
 sim::Wide SelectiveRecomputeFlops(const Model& model, const Execution& execution, std::int64_t sequences,
                                   std::int64_t sequence_length, AttentionCount count) {
   const SelectiveModules& modules = execution.selective;

@@ -43,11 +43,15 @@ FlopsOf ForwardFlops(const Model& model, std::int64_t sequences, std::int64_t se
 sim::Wide ModelFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
                      AttentionCount count = AttentionCount::kFull);
 
+// Forward of the model's prediction modules: of each one layer more, as the last, a matrix
+// 2 hidden x hidden, and the logits.
+FlopsOf PredictionFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
+                        AttentionCount count = AttentionCount::kFull);
+
 // What recomputation adds: the modules of execution.selective once more, or every
 // layer's forward once more (full; not the head). HFU counts model FLOPs and these.
 sim::Wide SelectiveRecomputeFlops(const Model& model, const Execution& execution, std::int64_t sequences,
-                                  std::int64_t sequence_length,
-                                  AttentionCount count = AttentionCount::kFull);
+                                  std::int64_t sequence_length, AttentionCount count = AttentionCount::kFull);
 sim::Wide FullRecomputeFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
                              AttentionCount count = AttentionCount::kFull);
 

@@ -229,6 +229,7 @@ sim::Wide LargestKernelFlops(const Model& model, const Execution& execution) {
   const sim::Wide widest =
       std::max({static_cast<sim::Wide>(query + 2 * kv), static_cast<sim::Wide>(matrices * model.ffn / tensor),
                 static_cast<sim::Wide>(rows), static_cast<sim::Wide>(experts.routed + 1),
+                static_cast<sim::Wide>(model.prediction_modules > 0 ? 2 * model.hidden / tensor : 0),
                 static_cast<sim::Wide>(matrices) * experts.all_shared_ffn() / tensor,
                 RoutedRows(model, execution) * matrices * experts.ffn / execution.expert_tensor()});
   sim::Wide linear = 2 * tokens * widest * model.hidden;

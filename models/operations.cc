@@ -46,8 +46,7 @@ void AddAttentionOperationsAgain(const Model& model, const Execution& execution,
     if (kernel.kind == KernelKind::kMemory) again->main.push_back(kernel);
     if (kernel.kind != KernelKind::kGemm) continue;
     if (std::string_view(kernel.name) == "qkv") {
-      again->main.push_back(
-          Gemm("key", {sizes.tokens, sizes.kv, model.hidden, 1}, LinearFormat(execution)));
+      again->main.push_back(Gemm("key", {sizes.tokens, sizes.kv, model.hidden, 1}, LinearFormat(execution)));
     } else if (RunsOutputAgain(execution)) {
       again->main.push_back(kernel);
     }

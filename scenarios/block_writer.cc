@@ -39,8 +39,8 @@ void BlockWriter::CastWeights(const Unit& unit, std::int64_t micro_batch) {
 
 void BlockWriter::Forward(const Unit& unit, std::int64_t micro_batch, TaskClass task_class) {
   for (const std::uint32_t block : unit.blocks) {
-    Forward(plan_.blocks[block], AllOf(plan_.blocks[block]),
-            LabelOf(names_[block], micro_batch, unit.layer), task_class);
+    Forward(plan_.blocks[block], AllOf(plan_.blocks[block]), LabelOf(names_[block], micro_batch, unit.layer),
+            task_class);
   }
 }
 
@@ -100,6 +100,7 @@ BlockWriter::ForwardPhases BlockWriter::AllOf(const BlockPlan& block) const {
           .experts = block.experts.empty() ? sim::WorkTimes() : ExpertsOf(block).forward,
           .gather = block.gather_forward,
           .reduce = block.reduce_forward,
+          .gather_output = block.gather_output,
           .small_reduces = block.small_reduces};
 }
 
@@ -142,6 +143,12 @@ void BlockWriter::Forward(const BlockPlan& block, const ForwardPhases& phases, c
       work = {};
       tape_->WaitFor(Tensor(CollectiveKind::kAllReduce, block.small_reduce,
                             LabelOf(job_.names.loss, label.micro_batch, label.layer)));
+    }
+    if (phases.gather_output > sim::Bytes()) {
+      tape_->Work(work, task_class, label);
+      work = {};
+      tape_->WaitFor(Tensor(CollectiveKind::kAllGather, phases.gather_output,
+                            LabelOf(job_.names.gather, label.micro_batch, label.layer)));
     }
     if (phases.reduce > sim::Bytes()) {
       tape_->Work(work, task_class, label);

@@ -42,7 +42,7 @@ class BlockWriter {
   // What runs of a forward: all of it, or what selective recomputation runs again.
   struct ForwardPhases {
     sim::WorkTimes before_gather, main, after_core, after_reduce, experts;
-    sim::Bytes gather, reduce;
+    sim::Bytes gather, reduce, gather_output;
     std::int64_t small_reduces = 0;
     bool core = true;    // that lies in block.context
     bool travel = true;  // tokens, to experts that are spread

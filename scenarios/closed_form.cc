@@ -25,7 +25,8 @@ double Count(sim::Bytes bytes) { return static_cast<double>(bytes.count()); }
 double TensorBytes(const BlockPlan& block, const Layout& layout, double forwards) {
   const std::int64_t t = layout.tensor;
   const double reduce = layout.sequence ? 1 : 2;  // reduce-scatter, or all-reduce
-  double sent = forwards * reduce * RingPart(Count(block.reduce_forward), t);
+  double sent = forwards * reduce * RingPart(Count(block.reduce_forward), t) +
+                forwards * RingPart(Count(block.gather_output), t);
   sent += reduce * RingPart(Count(block.reduce_backward), t);
   sent += forwards * 2 * RingPart(Count(block.small_reduce), t) * static_cast<double>(block.small_reduces);
   if (layout.sequence) {

@@ -179,6 +179,8 @@ class Counter {
     if (scenario_.layout.tensor == 1) return;
     tasks_ += (block.reduce_forward > sim::Bytes() ? 2 : 0) + 2 * static_cast<double>(block.small_reduces);
     Tensor(block.reduce_forward, !sequence);
+    tasks_ += block.gather_output > sim::Bytes() ? 2 : 0;
+    Tensor(block.gather_output, false);
     for (std::int64_t i = 0; i < block.small_reduces; ++i) Tensor(block.small_reduce, true);
     if (!sequence) return;
     tasks_ += block.gather_forward > sim::Bytes() ? 2 : 0;

@@ -157,7 +157,8 @@ LayerSplit Split(const config::Pipeline& in, const LayerRequest& request) {
 }
 
 // How layers are shared among the pieces.
-void ReadLayers(const config::Pipeline& in, const Block& top, bool has_model, Scenario* scenario) {
+void ReadLayers(const config::Pipeline& in, bool trains_predictions, const Block& top, bool has_model,
+                Scenario* scenario) {
   constexpr std::int64_t kMostLayers = 10'000;
   const Block block = top.Of("pipeline");
   const std::int64_t layers = has_model ? scenario->model.layers : kMostLayers;
@@ -179,6 +180,7 @@ void ReadLayers(const config::Pipeline& in, const Block& top, bool has_model, Sc
   request.last_stage_layers = end("last_stage_layers", in.has_last_stage_layers(), in.last_stage_layers());
   request.embedding_counts = in.embedding_counts_as_layer();
   request.loss_counts = in.loss_counts_as_layer();
+  request.predictions = trains_predictions && has_model ? scenario->model.prediction_modules : 0;
   if (block.diagnostics()->errors().size() != before) return;
   if (!has_model || request.stages == 0 || scenario->layout.virtual_stages == 0) return;
   LayerSplit split = Split(in, request);
@@ -211,7 +213,7 @@ void ReadPipeline(const config::Scenario& scenario_in, const Block& top, const s
     pipeline.shape.group_size = 0;
     ReadOrder(in, block, folder, scenario);
   }
-  ReadLayers(in, top, has_model, scenario);
+  ReadLayers(in, scenario_in.training().mtp(), top, has_model, scenario);
 }
 
 }  // namespace scenarios

@@ -81,8 +81,8 @@ void ReadOperations(const config::Training& in, const Block& block, Scenario* sc
   execution.tensor = scenario->layout.tensor;
   execution.sequence_parallel = scenario->layout.sequence;
   if (const char* why = models::WhyNotOperations(scenario->model, execution)) {
-    block.Error("recompute", std::string("OPERATIONS is not simulated with ") + why +
-                                 "; SELECTIVE or FULL would do");
+    block.Error("recompute",
+                std::string("OPERATIONS is not simulated with ") + why + "; SELECTIVE or FULL would do");
   }
 }
 
@@ -93,7 +93,8 @@ void ReadMethod(const config::Training& in, const Block& block, Scenario* scenar
   const std::int64_t given =
       block.Optional("recompute_layers", in.has_recompute_layers(), in.recompute_layers(), 1, kMostLayers, 1);
   const std::int64_t layers = std::max<std::int64_t>(given, 1);
-  const bool every = method == config::RecomputeMethod::EVERY, first = method == config::RecomputeMethod::BLOCK;
+  const bool every = method == config::RecomputeMethod::EVERY,
+             first = method == config::RecomputeMethod::BLOCK;
   training.full_recompute = {
       .first_layers_only = first, .layers = every ? 1 : layers, .every = every ? layers : 1};
   if (training.recompute != Recompute::kFull) {

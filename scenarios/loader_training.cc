@@ -85,6 +85,29 @@ void CheckFormats(const Block& block, bool has_device, const Training& training,
                                " is wanted");
 }
 
+// REQUIRES: model, layout, pipeline and sharding were read
+void ReadPredictions(const config::Training& in, const Block& block, Scenario* scenario) {
+  scenario->training.mtp = in.mtp();
+  const models::Model& model = scenario->model;
+  if (!in.mtp() || model.layers == 0) return;
+  const auto refuse = [&](const std::string& what) { block.Error("mtp", what); };
+  if (model.prediction_modules == 0) {
+    refuse("model \"" + model.name + "\" has no prediction modules; model.prediction_modules 1 adds one");
+  }
+  if (scenario->training.optimizer_sharding == OptimizerSharding::kZero3) {
+    refuse("is not simulated with ZERO_3, which would gather the vocabulary's matrices again");
+  }
+  if (scenario->pipeline.placement() != sim::Placement::kLoop) {
+    refuse("is not simulated where a stage holds both ends of the model in different chunks (pipeline " +
+           scenario->pipeline.name() + "); chunks in loops are wanted");
+  }
+  const std::int64_t tensor = scenario->layout.tensor;
+  if (tensor > 0 && model.hidden % tensor != 0) {
+    refuse("the join's " + std::to_string(model.hidden) + " channels are not a multiple of the " +
+           std::to_string(tensor) + " tensor ranks");
+  }
+}
+
 }  // namespace
 
 void ReadTraining(const config::Training& in, const Block& top, bool has_device, Scenario* scenario) {
@@ -112,6 +135,7 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
   CheckFormats(block, has_device, training, scenario->device);
   ReadMatmul(in, block, has_device, scenario);
   ReadOffload(in, block, scenario);
+  ReadPredictions(in, block, scenario);
 }
 
 void ReadRun(const config::Scenario& in, const Block& top, Scenario* scenario) {
@@ -170,10 +194,11 @@ void WarnUnwise(const Block& top, Scenario* scenario) {
                   ", the widest that the device has figures for",
               scenario);
   }
-  if (model.prediction_modules > 0) {
+  if (model.prediction_modules > 0 && !scenario->training.mtp) {
     top.Warn("model", "model",
              text(model.prediction_modules) +
-                 " module(s) that predict further tokens are counted, but not part of the step",
+                 " module(s) that predict further tokens are counted, but not part of the step; training.mtp "
+                 "true trains them",
              scenario);
   }
   if (layout.pipeline > 1 && scenario->batch.micro_batches < layout.pipeline) {

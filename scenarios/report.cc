@@ -131,15 +131,23 @@ std::int64_t RecomputedLayers(const Scenario& scenario) {
   return layers / pipeline.copies();
 }
 
+// Of the model, and of prediction modules where they are trained.
+sim::Wide TrainedFlops(const Scenario& scenario, models::AttentionCount count) {
+  const Batch& batch = scenario.batch;
+  sim::Wide flops = models::ModelFlops(scenario.model, batch.global, batch.sequence_length, count);
+  if (scenario.predictions() == 0) return flops;
+  return flops +
+         3 * models::PredictionFlops(scenario.model, batch.global, batch.sequence_length, count).total();
+}
+
 // Rates that follow from the step time.
 void AddRates(const Scenario& scenario, Report* report) {
   const Batch& batch = scenario.batch;
   const double seconds = report->step_time.seconds();
   const auto devices = static_cast<double>(scenario.devices);
   const double peak = hardware::PeakFlopsPerSecond(scenario.device, scenario.training.format);
-  const sim::Wide full = models::ModelFlops(scenario.model, batch.global, batch.sequence_length);
-  const sim::Wide causal = models::ModelFlops(scenario.model, batch.global, batch.sequence_length,
-                                              models::AttentionCount::kCausal);
+  const sim::Wide full = TrainedFlops(scenario, models::AttentionCount::kFull);
+  const sim::Wide causal = TrainedFlops(scenario, models::AttentionCount::kCausal);
   sim::Wide executed = full;
   if (scenario.training.recompute == Recompute::kFull) {
     // Layers of other kinds than the rest count as much as they.

@@ -89,6 +89,7 @@ struct Training {
   bool fused_kernels = true;  // as models::Execution::fused
   bool fused_loss = false;
   Offload offload;
+  bool mtp = false;  // the model's prediction modules are trained
 };
 
 // What a framework's preset gave where the scenario does not say.
@@ -140,6 +141,10 @@ struct Scenario {
   std::string price_source;
   std::optional<Published> published;
   std::optional<Checkpoint> checkpoint;
+
+  // Modules of the model that its last piece runs behind its layers.
+  std::int64_t predictions() const { return training.mtp ? model.prediction_modules : 0; }
+
   std::vector<std::string> overrides;  // "layout.tensor=4", as they were given
   std::vector<std::string> warnings;   // legal but unwise, one sentence each
 };

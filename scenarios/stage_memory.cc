@@ -30,8 +30,7 @@ sim::Bytes WholeOfChunk(const Scenario& scenario, const StagePlan& plan, std::si
     if (unit.recompute == Recompute::kNone) {
       for (const std::uint32_t block : unit.blocks) whole += plan.blocks[block].activations;
     } else {
-      whole +=
-          models::LayerActivationBytes(scenario.model, ExecutionOf(scenario), unit.layer, Recompute::kNone);
+      whole += ActivationsOf(scenario, unit, Recompute::kNone);
     }
   }
   return whole;
@@ -75,14 +74,11 @@ sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
   sim::Bytes most, group;
   for (const std::vector<Unit>& units : plan.chunks) {
     for (const Unit& unit : units) {
-      if (unit.kind != Unit::Kind::kLayer || unit.recompute == Recompute::kNone) continue;
-      const models::Execution execution = ExecutionOf(scenario, unit.layer);
+      if (unit.recompute == Recompute::kNone) continue;
       const bool inside = unit.recompute == Recompute::kFull && unit.place_in_group > 0;
       if (!inside) group = {};
-      group += models::LayerActivationBytes(scenario.model, execution, unit.layer, Recompute::kNone);
-      if (!inside) {
-        group = group - models::LayerActivationBytes(scenario.model, execution, unit.layer, unit.recompute);
-      }
+      group += ActivationsOf(scenario, unit, Recompute::kNone);
+      if (!inside) group = group - ActivationsOf(scenario, unit, unit.recompute);
       most = std::max(most, group);
     }
   }

@@ -63,9 +63,10 @@ struct BlockPlan {
   const char* name = "";
   sim::WorkTimes before_gather = {}, main = {}, after_reduce = {};
   sim::WorkTimes backward_head = {}, backward_main = {}, backward_weight = {}, backward_tail = {};
-  AgainPlan again = {};                  // nothing unless recomputation is selective
+  AgainPlan again = {};              // nothing unless recomputation is selective
   sim::WorkTimes weight_casts = {};  // at the first micro-batch of a step
   sim::Bytes gather_forward = {}, reduce_forward = {}, gather_backward = {}, reduce_backward = {};
+  sim::Bytes gather_output = {};
   sim::Bytes gather_again = {};
   std::int64_t small_reduces = 0;  // all-reduces of small_reduce bytes at the end of main
   sim::Bytes small_reduce = {};
@@ -78,11 +79,12 @@ struct BlockPlan {
 };
 
 // A part of a stage whose gradients become ready at one time: a layer, the
-// embedding or the head.
+// embedding or the head; of a prediction module its layer (with the join before it)
+// and its ends, which read the table and the head's matrix.
 struct Unit {
-  enum class Kind : std::uint8_t { kEmbedding, kLayer, kHead };
+  enum class Kind : std::uint8_t { kEmbedding, kLayer, kHead, kPrediction, kPredictionEnd };
   Kind kind = Kind::kLayer;
-  std::int64_t layer = -1;                 // of the whole model
+  std::int64_t layer = -1;                 // of the whole model; prediction modules follow
   std::vector<std::uint32_t> blocks = {};  // StagePlan::blocks, in forward order
   std::int64_t parameters = 0;             // held by one rank, but for `spread`
   std::uint32_t bucket = 0;                // StagePlan::buckets
@@ -92,7 +94,7 @@ struct Unit {
   bool closes_expert_bucket = false;
   std::int64_t cast_weights = 0, spread_cast_weights = 0;  // in eight bits, of `parameters` and of `spread`
   sim::Bytes cast_weight_bytes = {};                       // of their copies
-  models::Recompute recompute = models::Recompute::kNone;  // of a layer
+  models::Recompute recompute = models::Recompute::kNone;  // of a layer or prediction
   // kFull: layers of one group run again together, from the first one's input, before
   // the last one's backward.
   std::int64_t place_in_group = 0;  // 0 = the first
@@ -133,6 +135,9 @@ struct LayerRange {
   std::int64_t first = 0, last = 0;
 };
 LayerRange LayersOfPiece(const Pipeline& pipeline, std::int64_t piece);
+
+// What a layer or prediction keeps of one micro-batch.
+sim::Bytes ActivationsOf(const Scenario& scenario, const Unit& unit, models::Recompute recompute);
 
 // `steps` are those of the stage. REQUIRES: stage < layout.pipeline
 StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, std::uint32_t stage,

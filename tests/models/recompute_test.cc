@@ -204,7 +204,8 @@ TEST(RecomputedModules, CountTheFlopsOfTheirProducts) {
       {DeepSeekV3(), {.attention_core = false, .feed_forward = true}},
       {DeepSeekV3(), {.attention_core = false, .experts = true}},
       {DeepSeekV3(), {.attention_core = false, .shared_experts = true}},
-      {DeepSeekV3(), {.attention_core = false, .feed_forward = true, .experts = true, .shared_experts = true}},
+      {DeepSeekV3(),
+       {.attention_core = false, .feed_forward = true, .experts = true, .shared_experts = true}},
       {Mixtral8x7b(), {.attention_core = false, .norm_output = true, .expert_nonlinearity = true}},
   };
   for (const auto& [model, modules] : cases) {

@@ -113,7 +113,8 @@ TEST(LoadRecompute, TakesModulesByName) {
 }
 
 TEST(LoadRecompute, TakesTorchtitansOptions) {
-  const Scenario operations = Load({{"training.recompute", "OPERATIONS"}, {"layout.sequence", "true"}}).scenario.value();
+  const Scenario operations =
+      Load({{"training.recompute", "OPERATIONS"}, {"layout.sequence", "true"}}).scenario.value();
   EXPECT_EQ(operations.training.recompute, Recompute::kSelective);
   EXPECT_TRUE(operations.training.selective.operations);
   EXPECT_FALSE(operations.training.selective.attention_core);
@@ -127,8 +128,8 @@ TEST(LoadRecompute, TakesTorchtitansOptions) {
 
 TEST(LoadRecompute, RefusesModulesThatTheModelDoesNotHave) {
   const auto error = [](const std::string& module, const std::string& model) {
-    const std::string text = std::string(kScenario) + "training { recompute: SELECTIVE recompute_modules: [" +
-                             module + "] }\n";
+    const std::string text =
+        std::string(kScenario) + "training { recompute: SELECTIVE recompute_modules: [" + module + "] }\n";
     return Load({{"model", model}}, text).errors();
   };
   const std::string field = "training.recompute_modules: ";
@@ -136,7 +137,8 @@ TEST(LoadRecompute, RefusesModulesThatTheModelDoesNotHave) {
               Contains(HasSubstr(field + "MLA_UP_PROJ: \"llama_7b\" has no latent attention")));
   EXPECT_THAT(error("MOE", "llama_7b"), Contains(HasSubstr(field + "MOE: \"llama_7b\" has no experts")));
   EXPECT_THAT(error("SHARED_EXPERTS", "mixtral_8x7b"), Contains(HasSubstr("has no shared experts")));
-  EXPECT_THAT(error("MLP", "mixtral_8x7b"), Contains(HasSubstr("has no layer without experts; MOE would do")));
+  EXPECT_THAT(error("MLP", "mixtral_8x7b"),
+              Contains(HasSubstr("has no layer without experts; MOE would do")));
   EXPECT_THAT(error("MLP", "palm_540b"), Contains(HasSubstr("lie side by side")));
   EXPECT_THAT(Load({{"training.recompute", "OPERATIONS"}}).errors(),
               Contains(HasSubstr("training.recompute: OPERATIONS is not simulated with tensor ranks without "

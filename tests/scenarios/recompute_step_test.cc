@@ -147,9 +147,9 @@ TEST(RecomputedModules, SendWhatTheyGatherAndReduceAgain) {
 // One of DeepSeek-V3's first four layers has experts; its shared one is cut over the tensor group.
 TEST(RecomputedModules, SendTokensToExpertsAgain) {
   const auto bytes = [](const std::string& modules) {
-    return BytesOfAStep("deepseek_v3", "4",
-                        modules.empty() ? "recompute: NONE"
-                                        : "recompute: SELECTIVE recompute_modules: [" + modules + "]");
+    return BytesOfAStep(
+        "deepseek_v3", "4",
+        modules.empty() ? "recompute: NONE" : "recompute: SELECTIVE recompute_modules: [" + modules + "]");
   };
   const SentByStep none = bytes(""), moe = bytes("MOE"), shared = bytes("SHARED_EXPERTS");
   const double both = 4 * 2 * 2048.0 * 7168;  // the shared expert's gather and reduce-scatter

@@ -143,8 +143,8 @@ TEST(Torchtitan, FillsTheRestWithShards) {
 // job_config.py: selective, every second layer, unless the file says otherwise.
 TEST(Torchtitan, RecomputesByOperationsOrEveryNthLayer) {
   const auto imported = [](const std::string& checkpoint) {
-    const Imported job = Import("torchtitan", RequestOf("t.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n" +
-                                                                      checkpoint, 8));
+    const Imported job = Import(
+        "torchtitan", RequestOf("t.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n" + checkpoint, 8));
     EXPECT_TRUE(job.job) << job.errors();
     return job.job->scenario.training;
   };
