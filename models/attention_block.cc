@@ -119,6 +119,11 @@ Block GroupedAttentionBlock(const Core& core) {
 
 }  // namespace
 
+Bytes KeyValueBytes(const Model& model, const Execution& execution, std::int64_t parts) {
+  const Core core(model, execution, 0);
+  return Bytes(parts * (core.key_bytes + core.value_bytes));
+}
+
 Block AttentionBlock(const Model& model, const Execution& execution, std::int64_t layer) {
   const Core core(model, execution, layer);
   return model.has_latent() ? LatentAttentionBlock(core) : GroupedAttentionBlock(core);

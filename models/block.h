@@ -92,6 +92,12 @@ struct ContextSpread {
   std::int64_t ring() const { return ranks / ulysses; }
 };
 
+// A sequence that passes the pipeline in equal parts, one after the other (sequence 1F1B).
+// Attention of part i sees the keys and values of parts 0 to i, which wait where they were made.
+struct SequencePart {
+  std::int64_t index = 0, count = 1;
+};
+
 // In what linear layers multiply; see quantise.h.
 enum class Recipe : std::uint8_t {
   kNone,           // Execution::format
@@ -122,10 +128,11 @@ struct Execution {
   SelectiveModules selective;
   ExpertSpread experts;
   ContextSpread context;
+  SequencePart part;
   Matmul matmul;
 
-  // Tokens of each sequence that this rank has. REQUIRES: context.ranks divides sequence_length
-  std::int64_t local_length() const { return sequence_length / context.ranks; }
+  // Tokens of each sequence that this rank works on at once. REQUIRES: both divide sequence_length
+  std::int64_t local_length() const { return sequence_length / context.ranks / part.count; }
   std::int64_t expert_tensor() const { return experts.expert_tensor > 0 ? experts.expert_tensor : tensor; }
   // Whether tokens leave the tensor group to visit experts.
   bool spreads_experts() const { return experts.expert > 1 || expert_tensor() != tensor; }

@@ -1,5 +1,7 @@
 #include "models/flops.h"
 
+#include <algorithm>
+
 #include "models/operations.h"
 #include "models/parameters.h"
 
@@ -104,15 +106,18 @@ FlopsOf PredictionFlops(const Model& model, std::int64_t sequences, std::int64_t
 }
 
 sim::Wide SelectiveRecomputeFlops(const Model& model, const Execution& execution, std::int64_t sequences,
-                                  std::int64_t sequence_length, AttentionCount count) {
+                                  std::int64_t sequence_length, std::int64_t predictions,
+                                  AttentionCount count) {
   const SelectiveModules& modules = execution.selective;
   const bool core = modules.attention_core && !modules.operations;
-  sim::Wide matrices = 0;
-  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+  sim::Wide matrices = 0, twice_pairs = 0;
+  for (std::int64_t i = 0; i < model.layers + predictions; ++i) {
+    const std::int64_t layer = std::min(i, model.layers - 1);  // modules have a layer as the last
     matrices += MatricesAgain(model, execution, layer);
+    if (core) twice_pairs += TwicePairs(model, layer, sequence_length, count);
   }
   return 2 * static_cast<sim::Wide>(sequences) * sequence_length * matrices +
-         (core ? AttentionFlops(model, sequences, sequence_length, count) : 0);
+         twice_pairs * sequences * model.heads * (model.head_dim + model.value_dim());
 }
 
 sim::Wide FullRecomputeFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,

@@ -48,10 +48,12 @@ sim::Wide ModelFlops(const Model& model, std::int64_t sequences, std::int64_t se
 FlopsOf PredictionFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
                         AttentionCount count = AttentionCount::kFull);
 
-// What recomputation adds: the modules of execution.selective once more, or every
-// layer's forward once more (full; not the head). HFU counts model FLOPs and these.
+// What recomputation adds: the modules of execution.selective once more, in the layers and in so many
+// prediction modules, or every layer's forward once more (full; not the head). HFU counts model FLOPs
+// and these.
 sim::Wide SelectiveRecomputeFlops(const Model& model, const Execution& execution, std::int64_t sequences,
-                                  std::int64_t sequence_length, AttentionCount count = AttentionCount::kFull);
+                                  std::int64_t sequence_length, std::int64_t predictions = 0,
+                                  AttentionCount count = AttentionCount::kFull);
 sim::Wide FullRecomputeFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
                              AttentionCount count = AttentionCount::kFull);
 

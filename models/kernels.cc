@@ -21,7 +21,7 @@ Sizes::Sizes(const Model& model, const Execution& execution) {
   const std::int64_t tensor = execution.tensor;
   CHECK(CanShare(model, tensor));
   CHECK(!execution.sequence_parallel || execution.local_length() % tensor == 0);
-  CHECK(execution.sequence_length % execution.context.ranks == 0);
+  CHECK(execution.sequence_length % (execution.context.ranks * execution.part.count) == 0);
   element = ElementWidth(execution.format);
   tokens = execution.micro_batch * execution.local_length();
   cut = execution.sequence_parallel ? tokens / tensor : tokens;
@@ -242,7 +242,7 @@ sim::Wide LargestKernelFlops(const Model& model, const Execution& execution) {
   }
   const std::int64_t core = heads * std::max(model.head_dim, model.value_dim());
   // A causal piece that ends the sequence sees nearly all keys; whole sequences see half of them.
-  const std::int64_t seen = execution.context.ranks > 1 ? 2 : 1;
+  const std::int64_t seen = execution.context.ranks * execution.part.count > 1 ? 2 : 1;
   return std::max(linear, 5 * seen * tokens * execution.sequence_length * core);
 }
 

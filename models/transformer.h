@@ -47,6 +47,9 @@ namespace models {
 // Norm, QKV, core, output, residual.
 Block AttentionBlock(const Model& model, const Execution& execution, std::int64_t layer);
 
+// Keys and values of so many parts of the sequences (or of these, whole), on this rank.
+sim::Bytes KeyValueBytes(const Model& model, const Execution& execution, std::int64_t parts);
+
 // Norm, up (and gate), nonlinearity, down, residual; or experts, where the layer has them.
 Block MlpBlock(const Model& model, const Execution& execution, std::int64_t layer);
 

@@ -37,25 +37,30 @@ void BlockWriter::CastWeights(const Unit& unit, std::int64_t micro_batch) {
   }
 }
 
-void BlockWriter::Forward(const Unit& unit, std::int64_t micro_batch, TaskClass task_class) {
-  for (const std::uint32_t block : unit.blocks) {
-    Forward(plan_.blocks[block], AllOf(plan_.blocks[block]), LabelOf(names_[block], micro_batch, unit.layer),
-            task_class);
+void BlockWriter::Forward(const Unit& unit, const sim::PipelineStep& at, TaskClass task_class) {
+  for (const std::uint32_t index : unit.blocks) {
+    const BlockPlan& block = PartOf(index, at);
+    Forward(block, AllOf(block), LabelOf(names_[index], at.microbatch, unit.layer), task_class);
   }
 }
 
-void BlockWriter::Backward(const Unit& unit, std::int64_t micro_batch) {
-  for (auto at = unit.blocks.rbegin(); at != unit.blocks.rend(); ++at) {
-    const BlockPlan& block = plan_.blocks[*at];
-    Backward(block, WholeOf(block), LabelOf(names_[*at], micro_batch, unit.layer));
+void BlockWriter::Backward(const Unit& unit, const sim::PipelineStep& at) {
+  for (auto index = unit.blocks.rbegin(); index != unit.blocks.rend(); ++index) {
+    const BlockPlan& block = PartOf(*index, at);
+    Backward(block, WholeOf(block), LabelOf(names_[*index], at.microbatch, unit.layer));
   }
 }
 
-void BlockWriter::BackwardInput(const Unit& unit, std::int64_t micro_batch) {
-  for (auto at = unit.blocks.rbegin(); at != unit.blocks.rend(); ++at) {
-    const BlockPlan& block = plan_.blocks[*at];
-    Backward(block, InputHalfOf(block), LabelOf(names_[*at], micro_batch, unit.layer));
+void BlockWriter::BackwardInput(const Unit& unit, const sim::PipelineStep& at) {
+  for (auto index = unit.blocks.rbegin(); index != unit.blocks.rend(); ++index) {
+    const BlockPlan& block = PartOf(*index, at);
+    Backward(block, InputHalfOf(block), LabelOf(names_[*index], at.microbatch, unit.layer));
   }
+}
+
+const BlockPlan& BlockWriter::PartOf(std::uint32_t block, const sim::PipelineStep& at) const {
+  const std::vector<std::uint32_t>& later = plan_.blocks[block].later_parts;
+  return plan_.blocks[at.part == 0 || later.empty() ? block : later[at.part - 1]];
 }
 
 void BlockWriter::BackwardWeight(const Unit& unit, std::int64_t micro_batch) {

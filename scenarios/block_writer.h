@@ -26,10 +26,11 @@ class BlockWriter {
   // What a recipe makes of a unit's weights once a step, before the first forward; none without a recipe.
   void CastWeights(const Unit& unit, std::int64_t micro_batch);
   // All blocks of a unit in order; recomputation is a forward of another class.
-  void Forward(const Unit& unit, std::int64_t micro_batch, sim::TaskClass task_class);
-  void Backward(const Unit& unit, std::int64_t micro_batch);
+  // `at` says of which micro-batch and part of its sequence.
+  void Forward(const Unit& unit, const sim::PipelineStep& at, sim::TaskClass task_class);
+  void Backward(const Unit& unit, const sim::PipelineStep& at);
   // The two halves of it.
-  void BackwardInput(const Unit& unit, std::int64_t micro_batch);
+  void BackwardInput(const Unit& unit, const sim::PipelineStep& at);
   void BackwardWeight(const Unit& unit, std::int64_t micro_batch);
 
   // What delayed scaling reduces after each pass through a chunk; nothing else has it.
@@ -73,6 +74,7 @@ class BlockWriter {
   // What selective recomputation runs again of a block; `before` is not written yet, and what is returned
   // neither.
   sim::WorkTimes RecomputeSelected(const BlockPlan& block, sim::WorkTimes before, const sim::Label& label);
+  const BlockPlan& PartOf(std::uint32_t block, const sim::PipelineStep& at) const;
   const ExpertPlan& ExpertsOf(const BlockPlan& block) const;
 
   const Job& job_;

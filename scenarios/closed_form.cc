@@ -49,7 +49,7 @@ double TensorBytes(const Scenario& scenario, const StagePlan& plan) {
       }
     }
   }
-  sent *= static_cast<double>(scenario.pipeline.microbatches_of_chunk());
+  sent *= static_cast<double>(scenario.pipeline.passes_of_chunk());
   return sent + 2 * RingPart(Count(plan.sequence_gradient), scenario.layout.tensor);
 }
 
@@ -139,7 +139,7 @@ double ExpertBytes(const Scenario& scenario, const StagePlan& plan) {
       }
     }
   }
-  return sent * static_cast<double>(scenario.pipeline.microbatches_of_chunk());
+  return sent * static_cast<double>(scenario.pipeline.passes_of_chunk());
 }
 
 // A chunk sends activations unless it holds the last piece, and gradients
@@ -151,7 +151,7 @@ double PipelineBytes(const Scenario& scenario, const StagePlan& plan, std::uint3
     sends += StageBehind(pipeline, stage, chunk).value_or(stage) != stage ? 1 : 0;
     sends += StageBefore(pipeline, stage, chunk).value_or(stage) != stage ? 1 : 0;
   }
-  return static_cast<double>(sends * pipeline.microbatches_of_chunk()) * Count(plan.boundary);
+  return static_cast<double>(sends * pipeline.passes_of_chunk()) * Count(plan.boundary);
 }
 
 void AddPasses(const StagePlan& plan, const Unit& unit, sim::PassTimes* times) {
@@ -210,7 +210,7 @@ double BubbleShareOf(const Pipeline& pipeline, const std::vector<StagePlan>& sta
     return static_cast<double>(bubble.idle) / static_cast<double>(bubble.whole);
   }
   const sim::PassTimes times = TimesOfPasses(pipeline, stages);
-  const std::int64_t passes = pipeline.microbatches_of_chunk() * pipeline.shape.chunks;
+  const std::int64_t passes = pipeline.passes_of_chunk() * pipeline.shape.chunks;
   const sim::Duration work = passes * (times.forward + times.backward());
   std::optional<sim::Duration> bubble;
   sim::PipelineOrder order = OrderOf(pipeline);

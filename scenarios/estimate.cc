@@ -75,7 +75,7 @@ class Counter {
         Tensor(plan_.scales, true);
       }
     }
-    const auto micro_batches = static_cast<double>(scenario_.pipeline.microbatches_of_chunk());
+    const auto micro_batches = static_cast<double>(scenario_.pipeline.passes_of_chunk());
     tasks_ *= micro_batches;
     transfers_ *= micro_batches;
     for (std::size_t b = 0; b < plan_.buckets.size(); ++b) Data(static_cast<std::uint32_t>(b));

@@ -89,6 +89,8 @@ void CheckDispatch(const Block& top, const Scenario& scenario);
 // `folder` is where files beside the scenario are; empty for an embedded one.
 void ReadPipeline(const orrery::config::Scenario& in, const Block& top, const std::string& folder,
                   bool has_model, Scenario* scenario);
+// What parts of sequences do not go with. REQUIRES: training was read
+void CheckParts(const Block& top, const Scenario& scenario);
 // Who holds what among the data ranks, a part of the training. REQUIRES: layout was read
 void ReadSharding(const orrery::config::Training& in, const Block& training, Scenario* scenario);
 void ReadTraining(const orrery::config::Training& in, const Block& top, bool has_device, Scenario* scenario);

@@ -201,7 +201,8 @@ void WarnUnwise(const Block& top, Scenario* scenario) {
                  "true trains them",
              scenario);
   }
-  if (layout.pipeline > 1 && scenario->batch.micro_batches < layout.pipeline) {
+  if (layout.pipeline > 1 &&
+      scenario->batch.micro_batches * scenario->pipeline.shape.parts < layout.pipeline) {
     top.Of("layout").Warn("pipeline", "layout.pipeline",
                           text(scenario->batch.micro_batches) +
                               (scenario->batch.micro_batches == 1 ? " micro-batch" : " micro-batches") +

@@ -114,6 +114,18 @@ sim::Bytes ContextAtOnce(const StagePlan& plan) {
   return most;
 }
 
+// Gradients of keys and values, which the parts of a sequence add up one after the other: of one
+// micro-batch, in all layers of the stage.
+sim::Bytes PartGradients(const StagePlan& plan) {
+  sim::Bytes sum;
+  for (const std::vector<Unit>& units : plan.chunks) {
+    for (const Unit& unit : units) {
+      for (const std::uint32_t block : unit.blocks) sum += plan.blocks[block].key_value_gradients;
+    }
+  }
+  return sum;
+}
+
 // Gradients of the bucket that fills, and of the one that is being scattered.
 sim::Bytes UnreducedAtOnce(const Scenario& scenario, const StagePlan& plan) {
   sim::Bytes most, previous;
@@ -171,6 +183,7 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
   });
   memory.parts.push_back({"recomputed", whole ? RecomputedAtOnce(scenario, plan) : sim::Bytes()});
   if (Offloads(scenario)) memory.parts.push_back({"offload_buffers", OffloadBuffers(plan)});
+  if (scenario.pipeline.shape.parts > 1) memory.parts.push_back({"key_value_gradients", PartGradients(plan)});
   if (scenario.layout.context > 1) memory.parts.push_back({"context", ContextAtOnce(plan)});
   if (SharingOf(scenario).weights) memory.parts.push_back({"gathered", GatheredAtOnce(scenario, plan)});
   if (SharesOf(scenario).gradients > 1) {

@@ -35,7 +35,9 @@ class Planner {
       const std::int64_t spread = SpreadOf(held);
       const models::Block attention = models::AttentionBlock(scenario_.model, execution, layer);
       const models::Block mlp = models::MlpBlock(scenario_.model, execution, layer);
-      Unit unit{.blocks = {Add(attention, recompute), AddMlp(mlp, execution, layer, recompute)},
+      const std::uint32_t first = Add(attention, recompute);
+      AddLaterParts(first, execution, layer, recompute);
+      Unit unit{.blocks = {first, AddMlp(mlp, execution, layer, recompute)},
                 .parameters = held.total().total() - spread,
                 .spread = spread,
                 .cast_weights = attention.cast_weights + mlp.cast_weights - mlp.spread_cast_weights,
@@ -105,6 +107,20 @@ class Planner {
   std::uint32_t Add(const models::Block& block, Recompute recompute = Recompute::kNone) {
     plan_->blocks.push_back(PlanBlock(cost_, block, recompute));
     return static_cast<std::uint32_t>(plan_->blocks.size() - 1);
+  }
+
+  // Attention of a sequence's later parts, which see more keys and values.
+  void AddLaterParts(std::uint32_t first, models::Execution execution, std::int64_t layer,
+                     Recompute recompute) {
+    std::vector<std::uint32_t> later;
+    for (execution.part.index = 1; execution.part.index < execution.part.count; ++execution.part.index) {
+      later.push_back(Add(models::AttentionBlock(scenario_.model, execution, layer), recompute));
+    }
+    if (!later.empty()) {
+      plan_->blocks[first].key_value_gradients =
+          models::KeyValueBytes(scenario_.model, execution, execution.part.count);
+    }
+    plan_->blocks[first].later_parts = std::move(later);
   }
 
   // Experts of one group have other work than those of the next where loads differ;

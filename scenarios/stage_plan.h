@@ -74,7 +74,11 @@ struct BlockPlan {
   // experts.
   std::vector<ExpertPlan> experts = {};
   ContextPlan context = {};     // of attention
-  sim::Bytes activations = {};  // kept per micro-batch under the scenario's recomputation
+  sim::Bytes activations = {};  // kept per micro-batch (or part) under the scenario's recomputation
+  sim::Bytes key_value_gradients =
+      {};  // that parts of a sequence add up, of all of it; zero where it is whole
+  // StagePlan::blocks: the same of a sequence's second, third, ... part; none where they are as this one.
+  std::vector<std::uint32_t> later_parts = {};
   SplitBackward split = {};
 };
 

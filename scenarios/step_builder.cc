@@ -65,7 +65,7 @@ void RankBuilder::Build() {
 
 void RankBuilder::Step(std::int64_t step) {
   if (step > 0) data_.StartStep();
-  const std::int64_t all = job_.scenario.pipeline.microbatches_of_chunk();
+  const std::int64_t all = job_.scenario.pipeline.passes_of_chunk();
   std::vector<std::int64_t> to_start(plan_.chunks.size(), all), left = to_start;
   for (const sim::PipelineStep& at : (*job_.orders)[static_cast<std::size_t>(stage_)]) {
     using enum sim::PipelineStep::Kind;
@@ -84,7 +84,7 @@ void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at, bool f
     data_.BeforeForward(unit);
     if (offload_) offload_->BeforeForward(unit);
     if (first_of_chunk) blocks_.CastWeights(unit, at.microbatch);
-    blocks_.Forward(unit, at.microbatch, TaskClass::kForward);
+    blocks_.Forward(unit, at, TaskClass::kForward);
     data_.AfterForward(unit);
     if (offload_) offload_->AfterForward(unit, at.microbatch);
   }
@@ -100,14 +100,14 @@ void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool 
     if (offload_) offload_->BeforeBackward(units, *unit, at.microbatch);
     if (unit->recompute == Recompute::kFull && unit->ends_group) {
       for (const Unit* again = &*unit - unit->place_in_group; again <= &*unit; ++again) {
-        blocks_.Forward(*again, at.microbatch, TaskClass::kRecompute);
+        blocks_.Forward(*again, at, TaskClass::kRecompute);
       }
     }
     if (at.kind == sim::PipelineStep::Kind::kBackwardInput) {
-      blocks_.BackwardInput(*unit, at.microbatch);
+      blocks_.BackwardInput(*unit, at);
       continue;
     }
-    blocks_.Backward(*unit, at.microbatch);
+    blocks_.Backward(*unit, at);
     if (offload_) offload_->AfterBackward(*unit);
     data_.AfterBackward(*unit, last_of_chunk);
   }
