@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "models/flops.h"
 #include "models/parameters.h"
@@ -234,6 +235,14 @@ void DescribeContext(const Layout& layout, Report* report) {
   report->context_kind = layout.context == 1 ? "none" : alone ? "ulysses" : ring ? "ring" : "all-gather";
 }
 
+// Whether "path=value" leaves what is trained and on what as it was.
+bool KeepsTheJob(std::string_view set) {
+  constexpr std::array<std::string_view, 6> kFields = {
+      "name=", "description=", "steps=", "fidelity=", "price.", "published."};
+  return std::any_of(kFields.begin(), kFields.end(),
+                     [&](std::string_view field) { return set.substr(0, field.size()) == field; });
+}
+
 Report Describe(const Scenario& scenario) {
   Report report;
   report.scenario = scenario.name;
@@ -280,6 +289,7 @@ Report Describe(const Scenario& scenario) {
   if (scenario.published.has_value()) {
     report.published_step_time_s = scenario.published->step_time_s;
     report.published_source = scenario.published->source;
+    report.published_applies = std::all_of(scenario.overrides.begin(), scenario.overrides.end(), KeepsTheJob);
   }
   return report;
 }

@@ -176,6 +176,7 @@ struct Report {
   std::optional<CheckpointReport> checkpoint;  // null: nothing is saved
   std::optional<double> published_step_time_s;
   std::string published_source;
+  bool published_applies = true;  // false where overrides made it another job than the published one
   std::vector<std::string> warnings;
   std::vector<Provenance> figures;
 };

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
+#include <system_error>
 
 #include "models/hf_import.h"
 #include "models/parameters.h"
@@ -64,6 +65,10 @@ int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   }
   if (!path.empty() && scenarios::IsSameFile(path, words[1])) {
     return Fail("--output " + path + " is the file to read; another name is wanted", err);
+  }
+  std::error_code error;
+  if (!path.empty() && std::filesystem::exists(path, error)) {
+    return Fail("--output " + path + " is there already; it is not written over", err);
   }
   if (path.ends_with(".json")) {
     return Fail(

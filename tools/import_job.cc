@@ -44,7 +44,10 @@ struct Target {
 sim::Result<Target> TargetOf(const Arguments& arguments) {
   Target target;
   target.scenario = arguments.value("output");
-  if (target.scenario.empty() || target.scenario == "-" || !target.scenario.ends_with(".textproto")) {
+  if (target.scenario.empty()) {
+    return sim::Error{"--output NAME.textproto is wanted: the scenario, and its model beside it"};
+  }
+  if (target.scenario == "-" || !target.scenario.ends_with(".textproto")) {
     return sim::Error{"--output " + target.scenario +
                       ": a job becomes a scenario and a model beside it; the name of a .textproto is wanted"};
   }

@@ -210,6 +210,7 @@ std::string ReportJson(const Report& report) {
   json["checkpoint"] = report.checkpoint ? CheckpointJson(*report.checkpoint) : Json(nullptr);
   json["published_step_time_s"] = OrNull(report.published_step_time_s);
   json["published_source"] = report.published_source;
+  json["published_applies"] = report.published_applies;
   json["warnings"] = report.warnings;
   json["figures"] = Json::array();
   for (const Provenance& figure : report.figures) {

@@ -101,7 +101,10 @@ std::string Headline(const Report& r) {
                             r.steady ? "" : "   (not steady: more steps would tell)");
   if (r.published_step_time_s.has_value()) {
     const double off = r.step_time.seconds() / *r.published_step_time_s - 1;
-    text += Format("  published   %.4g s: %+.1f %% off\n", *r.published_step_time_s, 100 * off);
+    text +=
+        r.published_applies
+            ? Format("  published   %.4g s: %+.1f %% off\n", *r.published_step_time_s, 100 * off)
+            : Format("  published   %.4g s, for the job before --set changed it\n", *r.published_step_time_s);
   }
   text += Format("  MFU         %s   (%.1f of %.1f TFLOP/s a device; attention counted in full)\n",
                  Percent(r.mfu).c_str(), r.tflops_per_device, r.peak_tflops);

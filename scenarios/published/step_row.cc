@@ -128,7 +128,19 @@ std::vector<StepRow> ReadStepRows(const CsvTable& table,
       if (column.may_be_empty && reading.Cell(column.name).empty()) continue;
       row.*column.member = reading.Number<double>(column.name, kShortest);
     }
+    const auto same = [&](const StepRow& other) { return other.id == row.id; };
+    if (const auto first = std::find_if(rows.begin(), rows.end(), same); first != rows.end()) {
+      diagnostics->Error(table.file + ":" + std::to_string(in.line) + ": id",
+                         '"' + row.id + "\" is that of line " + std::to_string(first->line) +
+                             " too; each row is written to files of its id");
+    }
     rows.push_back(std::move(row));
+  }
+  if (rows.empty()) {
+    std::string conditions;
+    for (const auto& [column, value] : where)
+      conditions += (conditions.empty() ? " with " : " and ") + column + '=' + value;
+    diagnostics->Error(table.file, "there is no row" + conditions);
   }
   return rows;
 }

@@ -193,5 +193,17 @@ TEST(Report, CostIsDeviceHoursTimesPrice) {
   EXPECT_NEAR(*report.cost_usd_per_step, 256 * 3.0 * report.step_time.seconds() / 3600, 1e-9);
 }
 
+// sc21_gpt_3_6b_64xa100 states a published step time; with another batch it is another job.
+TEST(Report, ComparesWithWhatWasPublishedWhileTheJobIsThePublishedOne) {
+  const char* name = "sc21_gpt_3_6b_64xa100";
+  const Report as_it_is = scenarios::Run(Load(name, {{1, "steps", "2"}})).value().report;
+  EXPECT_TRUE(as_it_is.published_applies);
+  EXPECT_THAT(ReportText(as_it_is), testing::HasSubstr(" % off\n"));
+  const Report changed = scenarios::Run(Load(name, {{1, "batch.global", "1024"}})).value().report;
+  EXPECT_FALSE(changed.published_applies);
+  EXPECT_THAT(ReportText(changed), testing::HasSubstr(" s, for the job before --set changed it\n"));
+  EXPECT_THAT(ReportText(changed), testing::Not(testing::HasSubstr("% off")));
+}
+
 }  // namespace
 }  // namespace scenarios

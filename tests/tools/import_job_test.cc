@@ -75,7 +75,7 @@ TEST_F(ImportJob, NeverWritesOverAFile) {
 TEST_F(ImportJob, SaysWhatItWants) {
   const std::string file = folder_ + "/args.txt";
   EXPECT_THAT(RunWords({"import", "megatron"}).err, HasSubstr("no file is given"));
-  EXPECT_THAT(RunWords({"import", "megatron", file}).err, HasSubstr("the name of a .textproto is wanted"));
+  EXPECT_THAT(RunWords({"import", "megatron", file}).err, HasSubstr("--output NAME.textproto is wanted"));
   EXPECT_THAT(RunWords({"import", "megatron", file, "--output", "x.textproto", "--name", "a b"}).err,
               HasSubstr("\"a b\" is no name"));
   EXPECT_THAT(Import({"--devices", "x"}).err, HasSubstr("--devices \"x\": a whole number of 1 and more"));

@@ -88,6 +88,15 @@ TEST_F(Import, RefusesToWriteTextprotoUnderANameInJson) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST_F(Import, NeverWritesOverAFile) {
+  const std::string path = folder_ + "/mine.textproto";
+  std::ofstream(path) << "mine";
+  const Result result = RunWords({"import", "hf", Config("gpt2"), "--output", path});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("mine.textproto is there already; it is not written over"));
+  EXPECT_EQ(Content(path), "mine");
+}
+
 TEST_F(Import, TakesNamesOfLettersDigitsAndThreeSigns) {
   for (const char* name : {"", "a b", "a/b", "a\"b", "\xc3\xa9"}) {
     const Result result = RunWords({"import", "hf", Config("gpt2"), "--name", name});

@@ -64,6 +64,27 @@ Scenario Loaded(const StepRow& row) {
   return scenario.value();
 }
 
+// Each row is written to files of its id: a second one would take the first one's place.
+TEST(PublishedSteps, RowsOfOneIdAndConditionsWithoutRowsAreMistakes) {
+  const std::string file = ORRERY_SOURCE_DIR "/tests/validation/published_steps.csv";
+  proto::Diagnostics diagnostics;
+  std::string text;
+  ASSERT_TRUE(proto::ReadFile(file, &text, &diagnostics));
+  auto table = ReadCsv("t.csv", text, &diagnostics);
+  ASSERT_TRUE(table);
+  table->rows.resize(2);
+  table->rows.push_back(table->rows[0]);
+  table->rows[2].line = 9;
+  ReadStepRows(*table, {}, &diagnostics);
+  const std::string id = table->rows[0].cells[*table->Find("id")];
+  const std::string line = std::to_string(table->rows[0].line);
+  EXPECT_THAT(diagnostics.errors(), ElementsAre("t.csv:9: id: \"" + id + "\" is that of line " + line +
+                                                " too; each row is written to files of its id"));
+  proto::Diagnostics none;
+  EXPECT_THAT(ReadStepRows(*table, {{"gpu", "abacus"}, {"pp", "2"}}, &none), IsEmpty());
+  EXPECT_THAT(none.errors(), ElementsAre("t.csv: there is no row with gpu=abacus and pp=2"));
+}
+
 TEST(PublishedSteps, EveryRowIsAScenarioOrRefusedForAListedReason) {
   const std::vector<StepRow> rows = AllRows();
   ASSERT_THAT(rows, SizeIs(375));
