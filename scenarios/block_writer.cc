@@ -24,7 +24,8 @@ BlockWriter::BlockWriter(const Job& job, const StagePlan& plan, RankTape* tape)
     }
   }
   for (const BlockPlan& block : plan.blocks) names_.push_back(job.builder->Name(block.name));
-  if (!job.scenario.pipeline.splits_backward()) return;
+  const Pipeline& pipeline = job.scenario.pipeline;
+  if (!pipeline.splits_backward() && !pipeline.delays_weight_gradients) return;
   for (const BlockPlan& block : plan.blocks) {
     names_of_weights_.push_back(job.builder->Name(std::string(block.name) + " weights"));
   }
@@ -78,6 +79,41 @@ void BlockWriter::BackwardWeight(const Unit& unit, std::int64_t micro_batch) {
     if (!block.experts.empty()) work = work + ExpertsOf(block).weights;
     tape_->Work(work, TaskClass::kBackward, LabelOf(names_of_weights_[*at], micro_batch, unit.layer));
   }
+}
+
+// The weight half of a block is gathered for and waits as soon as its input half is written,
+// that of its routed experts before their gradients go home.
+void BlockWriter::BackwardWeightsLater(const Unit& unit, std::int64_t micro_batch) {
+  for (auto at = unit.blocks.rbegin(); at != unit.blocks.rend(); ++at) {
+    const BlockPlan& block = plan_.blocks[*at];
+    Phases phases = InputHalfOf(block);
+    phases.weights_name = names_of_weights_[*at];
+    if (!block.experts.empty()) phases.expert_weights = ExpertsOf(block).weights;
+    Backward(block, phases, LabelOf(names_[*at], micro_batch, unit.layer));
+    sim::TaskId gathered;
+    if (job_.scenario.layout.tensor > 1) {
+      gathered = Tensor(CollectiveKind::kAllGather, block.gather_again,
+                        LabelOf(job_.names.gather, micro_batch, unit.layer));
+    }
+    Later(block.split.weights, LabelOf(phases.weights_name, micro_batch, unit.layer), gathered);
+  }
+}
+
+void BlockWriter::Later(sim::WorkTimes weights, const sim::Label& label, sim::TaskId gathered) {
+  later_.push_back({weights, label, gathered});
+}
+
+void BlockWriter::MakeWeights() {
+  for (const LaterWork& later : later_) {
+    tape_->WaitFor(later.gathered);
+    tape_->Work(later.work, TaskClass::kBackward, later.label);
+  }
+  later_.clear();
+}
+
+void BlockWriter::WhileTheyTravel() {
+  MakeWeights();
+  tape_->EndTurn();
 }
 
 BlockWriter::Phases BlockWriter::WholeOf(const BlockPlan& block) const {
@@ -289,9 +325,12 @@ void BlockWriter::ForwardSpread(const BlockPlan& block, const ForwardPhases& pha
   if (!overlap) shared = SharedForward(phases, label, task_class);
   const sim::TaskId arrived = Move(experts.outward, label);
   if (overlap) shared = SharedForward(phases, label, task_class);
+  WhileTheyTravel();
   tape_->WaitFor(arrived);
   tape_->Work(phases.experts, task_class, label);
-  tape_->WaitFor(MoveHome(experts, label));
+  const sim::TaskId home = MoveHome(experts, label);
+  WhileTheyTravel();
+  tape_->WaitFor(home);
   tape_->WaitFor(shared);
   tape_->Work(phases.after_reduce, task_class, label);
 }
@@ -303,9 +342,12 @@ void BlockWriter::BackwardSpread(const BlockPlan& block, const Phases& phases, c
   const sim::TaskId arrived = Move(experts.outward, label);
   sim::TaskId shared;
   if (overlap) shared = SharedBackward(block, phases, label);
+  WhileTheyTravel();
   tape_->WaitFor(arrived);
   tape_->Work(phases.experts, TaskClass::kBackward, label);
   const sim::TaskId home = MoveHome(experts, label);
+  Later(phases.expert_weights, LabelOf(phases.weights_name, label.micro_batch, label.layer));
+  WhileTheyTravel();
   if (!overlap) {
     tape_->WaitFor(home);
     shared = SharedBackward(block, phases, label);

@@ -32,6 +32,10 @@ class BlockWriter {
   // The two halves of it.
   void BackwardInput(const Unit& unit, const sim::PipelineStep& at);
   void BackwardWeight(const Unit& unit, std::int64_t micro_batch);
+  // All of it, but weight gradients wait until something is on its way beside which they can be made:
+  // until tokens leave, or MakeWeights().
+  void BackwardWeightsLater(const Unit& unit, std::int64_t micro_batch);
+  void MakeWeights();
 
   // What delayed scaling reduces after each pass through a chunk; nothing else has it.
   void ReduceScales(std::int64_t micro_batch);
@@ -56,6 +60,8 @@ class BlockWriter {
   struct Phases {
     sim::WorkTimes head, main, weight, tail, experts;
     bool gathers_again = true;
+    sim::WorkTimes expert_weights = {};  // made later, under this name
+    std::uint16_t weights_name = 0;
   };
   Phases WholeOf(const BlockPlan& block) const;
   Phases InputHalfOf(const BlockPlan& block) const;
@@ -67,6 +73,10 @@ class BlockWriter {
   // The shared experts, which the tensor group cuts. Returns what their result waits for.
   sim::TaskId SharedForward(const ForwardPhases& phases, const sim::Label& label, sim::TaskClass task_class);
   sim::TaskId SharedBackward(const BlockPlan& block, const Phases& phases, const sim::Label& label);
+  // Tokens are on their way: what can be made meanwhile, and then another micro-batch's turn.
+  void WhileTheyTravel();
+  // Weight gradients that are made later. `gathered`: the input, with sequence parallelism.
+  void Later(sim::WorkTimes weights, const sim::Label& label, sim::TaskId gathered = {});
   // One after the other, after what was last computed. Returns the last; none where nothing moves.
   sim::TaskId Move(const std::vector<models::ExpertMove>& moves, const sim::Label& label);
   // The way home, and the gather behind it.
@@ -85,7 +95,13 @@ class BlockWriter {
   Membership expert_[3];  // by models::ExpertMove::Group
   std::int64_t expert_group_ = 0;
   std::vector<std::uint16_t> names_;             // by plan_.blocks
-  std::vector<std::uint16_t> names_of_weights_;  // likewise, where backwards are split
+  std::vector<std::uint16_t> names_of_weights_;  // likewise, where they are made apart
+  struct LaterWork {
+    sim::WorkTimes work;
+    sim::Label label;
+    sim::TaskId gathered;
+  };
+  std::vector<LaterWork> later_;
 };
 
 }  // namespace scenarios

@@ -185,10 +185,12 @@ sim::PassTimes TimesOfPasses(const Pipeline& pipeline, const std::vector<StagePl
   const auto of_chunk = [&](sim::Duration time) {
     return sim::Duration::Picoseconds(time.ps() / pipeline.shape.chunks);
   };
-  return {of_chunk(longest.forward), of_chunk(longest.backward_input), of_chunk(longest.backward_weight), {}};
+  const sim::Duration forward = of_chunk(longest.forward), input = of_chunk(longest.backward_input),
+                      weight = of_chunk(longest.backward_weight);
+  return {forward, input, weight, forward + input + weight};
 }
 
-// Unties joined steps, as the simulation does. Whether there were any.
+// Unties joined steps, as the simulation does where no tokens travel. Whether there were any.
 bool RunApart(sim::PipelineOrder* order) {
   bool any = false;
   for (auto& steps : order->stages) {
@@ -204,7 +206,11 @@ bool RunApart(sim::PipelineOrder* order) {
 // optimizer that does not wait for all stages. Played where there is no closed form; that
 // of joined steps is for those that run beside each other.
 double BubbleShareOf(const Pipeline& pipeline, const std::vector<StagePlan>& stages) {
-  const bool plain = pipeline.placement() == sim::Placement::kLoop && !pipeline.splits_backward();
+  const bool in_turns =
+      pipeline.overlaps_experts &&
+      std::any_of(stages.begin(), stages.end(), [](const StagePlan& plan) { return plan.spread > 0; });
+  const bool plain =
+      pipeline.placement() == sim::Placement::kLoop && !pipeline.splits_backward() && !in_turns;
   if (pipeline.schedule != nullptr && plain) {
     const sim::BubbleShare bubble = sim::BubbleOfTotal(pipeline.shape);
     return static_cast<double>(bubble.idle) / static_cast<double>(bubble.whole);
@@ -214,7 +220,8 @@ double BubbleShareOf(const Pipeline& pipeline, const std::vector<StagePlan>& sta
   const sim::Duration work = passes * (times.forward + times.backward());
   std::optional<sim::Duration> bubble;
   sim::PipelineOrder order = OrderOf(pipeline);
-  if (!RunApart(&order) && pipeline.schedule != nullptr) {
+  const bool apart = !in_turns && RunApart(&order);
+  if (!apart && pipeline.schedule != nullptr) {
     bubble = pipeline.schedule->bubble(pipeline.shape, times);
   }
   if (!bubble) {

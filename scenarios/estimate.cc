@@ -55,13 +55,15 @@ class Counter {
 
   // One step.
   Estimate Count() {
+    const Pipeline& pipeline = scenario_.pipeline;
+    const bool in_halves = pipeline.splits_backward() || pipeline.delays_weight_gradients;
     for (const std::vector<Unit>& units : plan_.chunks) {
       for (const Unit& unit : units) {
         for (const std::uint32_t block : unit.blocks) {
           Forward(plan_.blocks[block]);
           if (unit.recompute == Recompute::kFull) Forward(plan_.blocks[block]);
           Backward(plan_.blocks[block]);
-          if (scenario_.pipeline.splits_backward()) WeightHalf(plan_.blocks[block]);
+          if (in_halves) WeightHalf(plan_.blocks[block]);
         }
         if (unit.offloaded > sim::Bytes()) tasks_ += 2;  // out and in
       }
@@ -218,6 +220,7 @@ class Counter {
   // Weight gradients are a task of their own already where they run beside a reduction.
   void WeightHalf(const BlockPlan& block) {
     if (scenario_.layout.tensor == 1 || !block.experts.empty()) tasks_ += 1;
+    if (scenario_.pipeline.delays_weight_gradients && !block.experts.empty()) tasks_ += 1;  // experts' apart
   }
 
   void Data(std::uint32_t at) {

@@ -91,6 +91,10 @@ void ReadPipeline(const orrery::config::Scenario& in, const Block& top, const st
                   bool has_model, Scenario* scenario);
 // What parts of sequences do not go with. REQUIRES: training was read
 void CheckParts(const Block& top, const Scenario& scenario);
+// Joined steps: whether they take turns. A part of the pipeline. REQUIRES: its schedule or order was read
+void ReadOverlap(const orrery::config::Pipeline& in, const Block& block, Scenario* scenario);
+// What they do not go with. REQUIRES: no errors so far, everything but the fabric was read
+void CheckOverlap(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
 // Who holds what among the data ranks, a part of the training. REQUIRES: layout was read
 void ReadSharding(const orrery::config::Training& in, const Block& training, Scenario* scenario);
 void ReadTraining(const orrery::config::Training& in, const Block& top, bool has_device, Scenario* scenario);

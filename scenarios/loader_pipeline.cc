@@ -255,6 +255,7 @@ void ReadPipeline(const config::Scenario& scenario_in, const Block& top, const s
     pipeline.shape.group_size = 0;
     ReadOrder(in, block, folder, scenario);
   }
+  ReadOverlap(in, block, scenario);
   ReadLayers(in, scenario_in.training().mtp(), top, has_model, scenario);
 }
 

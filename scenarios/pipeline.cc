@@ -13,10 +13,17 @@ std::uint32_t SomeMicroBatch(const Pipeline& pipeline, std::uint32_t chunk) {
   return chunk == 0 ? 0 : pipeline.shape.microbatches - 1;
 }
 
+template <class Wanted>
+bool HasStep(const sim::PipelineOrder& order, Wanted wanted) {
+  return std::any_of(order.stages.begin(), order.stages.end(),
+                     [&](const auto& steps) { return std::any_of(steps.begin(), steps.end(), wanted); });
+}
+
 }  // namespace
 
 std::string Pipeline::name() const {
-  return schedule != nullptr ? std::string(schedule->name) : "order of " + order_file;
+  if (schedule == nullptr) return "order of " + order_file;
+  return (shape.joined ? "joined " : "") + std::string(schedule->name);
 }
 
 sim::Placement Pipeline::placement() const {
@@ -26,10 +33,12 @@ sim::Placement Pipeline::placement() const {
 
 bool Pipeline::splits_backward() const {
   if (order == nullptr) return schedule != nullptr && schedule->splits_backward;
-  return std::any_of(order->stages.begin(), order->stages.end(), [](const auto& steps) {
-    return std::any_of(steps.begin(), steps.end(),
-                       [](const sim::PipelineStep& step) { return step.kind == Kind::kBackwardInput; });
-  });
+  return HasStep(*order, [](const sim::PipelineStep& step) { return step.kind == Kind::kBackwardInput; });
+}
+
+bool Pipeline::joins() const {
+  if (order == nullptr) return schedule != nullptr && schedule->joins;
+  return HasStep(*order, [](const sim::PipelineStep& step) { return step.joined; });
 }
 
 std::uint32_t Pipeline::InFlight(std::uint32_t stage) const {

@@ -27,6 +27,10 @@ struct Pipeline {
   // Layers of each piece of the model. The embedding is on the first piece and the
   // head on the last; PieceOf says where a piece is.
   std::vector<std::int64_t> layers_of_piece;
+  // Joined steps take turns where tokens travel to experts; else they run one after the other.
+  bool overlaps_experts = false;
+  // Whole backwards that do make their weight gradients while tokens travel.
+  bool delays_weight_gradients = false;
 
   std::string name() const;  // of the schedule, or "order of FILE"
   sim::Placement placement() const;
@@ -41,6 +45,8 @@ struct Pipeline {
   // Times that a chunk's forward runs in a step: once for each part of a sequence.
   std::int64_t passes_of_chunk() const { return microbatches_of_chunk() * shape.parts; }
   bool splits_backward() const;
+  // Whether its steps are joined without being asked for.
+  bool joins() const;
   // Activations that `stage` holds at most, of one chunk and micro-batch each.
   std::uint32_t InFlight(std::uint32_t stage) const;
 };

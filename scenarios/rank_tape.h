@@ -1,4 +1,9 @@
 // RankTape: writes the tasks of one rank, in order, with what each waits for.
+//
+// Two micro-batches can take turns on the rank's streams, so that what one of them sends
+// travels beside the other's work. Each is written in full, one after the other, and ends a
+// turn where it would wait for what it has just asked for; then their turns are put on the
+// streams alternately, the first one's first, and what is left of the longer one last.
 
 #ifndef SCENARIOS_RANK_TAPE_H_
 #define SCENARIOS_RANK_TAPE_H_
@@ -49,8 +54,18 @@ class RankTape {
     TakeWaits();
   }
 
-  // The last work on the compute stream; none at first.
+  // The last work on the compute stream, of this micro-batch where two take turns; none at first.
   sim::TaskId last() const { return last_; }
+
+  // What is written from here on is of the first of two micro-batches, from NextInTurns() on of the
+  // second, until EndTurns(). Both wait for what is waited for here.
+  void BeginTurns();
+  void NextInTurns();
+  void EndTurns();
+  // The other micro-batch's turn comes, if there are two.
+  void EndTurn() {
+    if (writes_ >= 0) turns_[static_cast<std::size_t>(writes_)].push_back(builder_->tasks());
+  }
 
  private:
   void TakeWaits() {
@@ -63,6 +78,16 @@ class RankTape {
   std::array<std::array<sim::StreamId, 13>, 2> streams_;  // by StreamKind
   std::vector<sim::TaskId> waits_, end_waits_;
   sim::TaskId last_;
+
+  // While two micro-batches take turns: which of them is written (-1: one by itself), where each turn
+  // of theirs begins, as a count of tasks, and at last where the last one ends.
+  int writes_ = -1;
+  std::array<std::vector<std::size_t>, 2> turns_;
+  struct {
+    sim::TaskId last;
+    std::vector<sim::TaskId> waits;
+  } before_;                        // both
+  std::vector<sim::TaskId> after_;  // what the first one's next work would wait for
 };
 
 }  // namespace scenarios

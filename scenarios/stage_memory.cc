@@ -5,22 +5,45 @@
 #include "models/memory.h"
 #include "scenarios/offload.h"
 #include "scenarios/sharding.h"
+#include "scenarios/turns.h"
 
 namespace scenarios {
 namespace {
 
-// What one micro-batch leaves behind on the device in one chunk.
+// What one micro-batch leaves behind on the device in one unit.
+sim::Bytes KeptByUnit(const Scenario& scenario, const StagePlan& plan, const Unit& unit) {
+  if (unit.recompute == Recompute::kFull) {
+    return unit.place_in_group == 0 ? models::LayerInput(scenario.model, ExecutionOf(scenario))
+                                    : sim::Bytes();
+  }
+  sim::Bytes kept;
+  for (const std::uint32_t block : unit.blocks) kept += plan.blocks[block].activations;
+  return kept - unit.offloaded;
+}
+
+// In one chunk.
 sim::Bytes KeptByChunk(const Scenario& scenario, const StagePlan& plan, std::size_t chunk) {
   sim::Bytes kept;
-  for (const Unit& unit : plan.chunks[chunk]) {
-    if (unit.recompute == Recompute::kFull) {
-      if (unit.place_in_group == 0) kept += models::LayerInput(scenario.model, ExecutionOf(scenario));
-      continue;
-    }
-    for (const std::uint32_t block : unit.blocks) kept += plan.blocks[block].activations;
-    kept = kept - unit.offloaded;
-  }
+  for (const Unit& unit : plan.chunks[chunk]) kept += KeptByUnit(scenario, plan, unit);
   return kept;
+}
+
+// The most that a pair in turns holds beside what the backward began with: a forward takes unit by unit
+// what the backward gives back.
+sim::Bytes GrowthInTurns(const Scenario& scenario, const StagePlan& plan, std::uint32_t forward,
+                         std::uint32_t backward) {
+  const std::vector<std::int64_t> begins = ForwardBegins(plan, forward), ends = BackwardEnds(plan, backward);
+  const std::vector<Unit>& taken = plan.chunks[forward];
+  const std::vector<Unit>& given = plan.chunks[backward];
+  sim::Bytes most, taken_now, given_now;
+  std::size_t left = given.size();
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    // The backward has the first turn.
+    while (left > 0 && ends[left - 1] <= begins[i]) given_now += KeptByUnit(scenario, plan, given[--left]);
+    taken_now += KeptByUnit(scenario, plan, taken[i]);
+    if (taken_now > given_now) most = std::max(most, taken_now - given_now);
+  }
+  return most;
 }
 
 // The same once all that was not kept has been computed again.
@@ -42,8 +65,8 @@ struct PlayedActivations {
 };
 
 // A forward keeps its chunk's activations, a whole backward or a weight gradient
-// frees them. From the input half of a backward to its weight half all of them are
-// there, also what had to be computed again.
+// frees them; in a pair that takes turns, unit by unit. From the input half of a backward to its weight half
+// all of them are there, also what had to be computed again.
 PlayedActivations Play(const Scenario& scenario, const StagePlan& plan,
                        std::span<const sim::PipelineStep> order) {
   std::vector<sim::Bytes> kept, whole;
@@ -54,8 +77,16 @@ PlayedActivations Play(const Scenario& scenario, const StagePlan& plan,
   PlayedActivations played;
   sim::Bytes now;
   std::int64_t in_flight = 0;
-  for (const sim::PipelineStep& step : order) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
     using enum sim::PipelineStep::Kind;
+    const sim::PipelineStep& step = order[i];
+    if (step.joined && TakeTurns(scenario.pipeline, plan, step, order[i + 1])) {
+      const std::uint32_t other = order[++i].chunk;
+      played.peak = std::max(played.peak, now + GrowthInTurns(scenario, plan, step.chunk, other));
+      played.in_flight = std::max(played.in_flight, in_flight + 1);
+      now = now + kept[step.chunk] - kept[other];
+      continue;
+    }
     if (step.kind == kForward) now += kept[step.chunk];
     if (step.kind == kBackward) now = now - kept[step.chunk];
     if (step.kind == kBackwardInput) now = now - kept[step.chunk] + whole[step.chunk];

@@ -9,6 +9,7 @@
 #include "scenarios/job.h"
 #include "scenarios/offload_writer.h"
 #include "scenarios/pipeline_transfers.h"
+#include "scenarios/turns.h"
 
 namespace scenarios {
 namespace {
@@ -25,9 +26,12 @@ class RankBuilder {
 
  private:
   void Step(std::int64_t step);
+  // A forward and the whole backward of another micro-batch, in turns.
+  void Pair(std::int64_t step, const sim::PipelineStep& forward, const sim::PipelineStep& backward);
+  void Pass(std::int64_t step, const sim::PipelineStep& at, bool in_pair = false);
   void Forward(std::int64_t step, const sim::PipelineStep& at, bool first_of_chunk);
   // The whole, or the input half.
-  void Backward(std::int64_t step, const sim::PipelineStep& at, bool last_of_chunk);
+  void Backward(std::int64_t step, const sim::PipelineStep& at, bool last_of_chunk, bool weights_later);
   void BackwardWeight(const sim::PipelineStep& at, bool last_of_chunk);
   void FinishStep(std::int64_t step);
   void Save(std::int64_t step);
@@ -41,6 +45,7 @@ class RankBuilder {
   DataParallel data_;
   std::optional<OffloadWriter> offload_;
   Membership world_, tied_;
+  std::vector<std::int64_t> to_start_, left_;  // micro-batches of the step, by chunk: forwards, backwards
 };
 
 RankBuilder::RankBuilder(const Job& job, sim::Rank rank)
@@ -65,17 +70,41 @@ void RankBuilder::Build() {
 
 void RankBuilder::Step(std::int64_t step) {
   if (step > 0) data_.StartStep();
-  const std::int64_t all = job_.scenario.pipeline.passes_of_chunk();
-  std::vector<std::int64_t> to_start(plan_.chunks.size(), all), left = to_start;
-  for (const sim::PipelineStep& at : (*job_.orders)[static_cast<std::size_t>(stage_)]) {
-    using enum sim::PipelineStep::Kind;
-    const bool completes = at.kind == kBackward || at.kind == kBackwardWeight;  // one micro-batch's gradients
-    const bool last = completes && --left[at.chunk] == 0;
-    if (at.kind == kForward) Forward(step, at, to_start[at.chunk]-- == all);
-    if (at.kind == kBackward || at.kind == kBackwardInput) Backward(step, at, last);
-    if (at.kind == kBackwardWeight) BackwardWeight(at, last);
+  to_start_.assign(plan_.chunks.size(), job_.scenario.pipeline.passes_of_chunk());
+  left_ = to_start_;
+  const std::vector<sim::PipelineStep>& order = (*job_.orders)[static_cast<std::size_t>(stage_)];
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i].joined && TakeTurns(job_.scenario.pipeline, plan_, order[i], order[i + 1])) {
+      Pair(step, order[i], order[i + 1]);
+      ++i;
+    } else {
+      Pass(step, order[i]);
+    }
   }
   FinishStep(step);
+}
+
+// The backward begins: what its gradients travel for is asked for before the forward's attention, and
+// so on, as in DeepSeek-V3's figure 4 and Megatron-LM's TransformerLayerSchedulePlan.
+void RankBuilder::Pair(std::int64_t step, const sim::PipelineStep& forward,
+                       const sim::PipelineStep& backward) {
+  tape_.BeginTurns();
+  Pass(step, backward, /*in_pair=*/true);
+  tape_.NextInTurns();
+  Pass(step, forward, /*in_pair=*/true);
+  tape_.EndTurns();
+}
+
+void RankBuilder::Pass(std::int64_t step, const sim::PipelineStep& at, bool in_pair) {
+  using enum sim::PipelineStep::Kind;
+  const Pipeline& pipeline = job_.scenario.pipeline;
+  const bool completes = at.kind == kBackward || at.kind == kBackwardWeight;  // one micro-batch's gradients
+  const bool last = completes && --left_[at.chunk] == 0;
+  if (at.kind == kForward) Forward(step, at, to_start_[at.chunk]-- == pipeline.passes_of_chunk());
+  if (at.kind == kBackward || at.kind == kBackwardInput) {
+    Backward(step, at, last, in_pair && pipeline.delays_weight_gradients);
+  }
+  if (at.kind == kBackwardWeight) BackwardWeight(at, last);
 }
 
 void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at, bool first_of_chunk) {
@@ -92,7 +121,8 @@ void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at, bool f
   transfers_.Send(step, at, /*forward=*/true);
 }
 
-void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool last_of_chunk) {
+void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool last_of_chunk,
+                           bool weights_later) {
   transfers_.Receive(step, at, /*forward=*/false);
   const std::vector<Unit>& units = plan_.chunks[at.chunk];
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
@@ -107,12 +137,18 @@ void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool 
       blocks_.BackwardInput(*unit, at);
       continue;
     }
-    blocks_.Backward(*unit, at);
+    if (weights_later) {
+      blocks_.BackwardWeightsLater(*unit, at.microbatch);
+      if (last_of_chunk) blocks_.MakeWeights();  // they are reduced now
+    } else {
+      blocks_.Backward(*unit, at);
+    }
     if (offload_) offload_->AfterBackward(*unit);
     data_.AfterBackward(*unit, last_of_chunk);
   }
   blocks_.ReduceScales(at.microbatch);
   transfers_.Send(step, at, /*forward=*/false);
+  blocks_.MakeWeights();
 }
 
 void RankBuilder::BackwardWeight(const sim::PipelineStep& at, bool last_of_chunk) {

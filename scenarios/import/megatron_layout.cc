@@ -93,10 +93,12 @@ void ReadStages(Settings* s, std::int64_t stages, Draft* draft) {
   for (const auto& [key, path] : numbers) {
     if (const auto value = s->Integer(key, 1, kMostLayers)) draft->Put(path, *value, s->Place(key));
   }
-  const std::pair<const char*, const char*> counted[] = {
+  const std::pair<const char*, const char*> flags[] = {
       {"account-for-embedding-in-pipeline-split", "pipeline.embedding_counts_as_layer"},
-      {"account-for-loss-in-pipeline-split", "pipeline.loss_counts_as_layer"}};
-  for (const auto& [key, path] : counted) {
+      {"account-for-loss-in-pipeline-split", "pipeline.loss_counts_as_layer"},
+      {"overlap-moe-expert-parallel-comm", "pipeline.overlap_experts"},
+      {"delay-wgrad-compute", "pipeline.delay_weight_gradients"}};
+  for (const auto& [key, path] : flags) {
     if (s->Flag(key)) draft->Put(path, true, s->Place(key));
   }
 }

@@ -93,8 +93,10 @@ void WriteExperts(const StepRow& row, Draft* draft) {
     draft->Assume("tokens beyond a capacity factor of 1 are dropped");
     routed.set_capacity_factor(1);
   }
+  // Source: Megatron-Bridge, scripts/performance: the one switch sets both.
   if (Says(row.overlap, "moe_a2a_overlap=True")) {
-    draft->LeaveOut("tokens of one micro-batch travel beside the work of another");
+    out.mutable_pipeline()->set_overlap_experts(true);
+    out.mutable_pipeline()->set_delay_weight_gradients(true);
   }
 }
 

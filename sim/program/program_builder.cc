@@ -93,16 +93,45 @@ TaskId ProgramBuilder::Add(StreamId stream, TaskKind kind, std::uint32_t amount,
   CHECK(task.value() < (std::uint32_t{1} << 30));  // the executor packs two more bits beside it
   const std::uint32_t local = stream.value() - first_stream_;
   const auto row = static_cast<std::uint32_t>(rows_.size());
-  std::uint32_t& tail = stream_tail_[local];
-  rows_.push_back({.kind = kind,
-                   .task_class = task_class,
-                   .label = label,
-                   .stream = local,
-                   .amount = amount,
-                   .waits_for = tail == kNoRow ? 0u : 1u});
-  if (tail != kNoRow) rows_[tail].next = row;
-  tail = row;
+  rows_.push_back(
+      {.kind = kind, .task_class = task_class, .label = label, .stream = local, .amount = amount});
+  if (holds_) {
+    ++held_;
+  } else {
+    Append(row);
+  }
   return task;
+}
+
+void ProgramBuilder::Append(std::uint32_t row) {
+  std::uint32_t& tail = stream_tail_[rows_[row].stream];
+  if (tail != kNoRow) {
+    rows_[tail].next = row;
+    ++rows_[row].waits_for;
+  }
+  tail = row;
+}
+
+void ProgramBuilder::Hold() {
+  CHECK(!holds_);
+  holds_ = true;
+}
+
+void ProgramBuilder::Enqueue(std::size_t first, std::size_t end) {
+  CHECK(holds_ && first <= end && end - first <= held_);
+  for (std::size_t task = first; task < end; ++task) Append(RowOf(TaskId(task)));
+  held_ -= end - first;
+}
+
+void ProgramBuilder::Release() {
+  CHECK(holds_ && held_ == 0);
+  holds_ = false;
+}
+
+TaskId ProgramBuilder::Last(StreamId stream) const {
+  CHECK(stream.value() >= first_stream_);
+  const std::uint32_t tail = stream_tail_[stream.value() - first_stream_];
+  return tail == kNoRow ? TaskId::None() : TaskId(closed_tasks_ + tail);
 }
 
 std::uint32_t ProgramBuilder::RowOf(TaskId task) const {
@@ -147,6 +176,7 @@ ProgramBuilder::Closed* ProgramBuilder::FindEqual() {
 }
 
 void ProgramBuilder::CloseScript() {
+  CHECK(!holds_);
   if (rows_.empty()) return;
   LinkSuccessors();
   closed_tasks_ += rows_.size();
@@ -235,13 +265,21 @@ void ProgramBuilder::MakeBlocks() {
   }
 }
 
+// A stream begins with the row that is nobody's next, which need not be its first.
 void ProgramBuilder::LinkHeads() {
   program_.stream_head.assign(program_.stream_rank.size(), TaskId::None());
   for (const Script& script : program_.scripts) {
-    for (std::uint32_t player = 0; player < script.players; ++player) {
-      const std::uint32_t first = program_.player_streams[script.first_player + player].value();
-      for (Place at{&script, script.rows, player}; at.row-- > 0;)
-        program_.stream_head[first + program_.row(at).stream] = at.task();
+    std::vector<bool> follows(script.rows, false);
+    for (std::uint32_t row = 0; row < script.rows; ++row) {
+      const std::uint32_t next = program_.rows[script.first_row + row].next;
+      if (next != kNoRow) follows[next] = true;
+    }
+    for (std::uint32_t row = 0; row < script.rows; ++row) {
+      if (follows[row]) continue;
+      for (std::uint32_t player = 0; player < script.players; ++player) {
+        const Place at{&script, row, player};
+        program_.stream_head[program_.stream_of(at).pos()] = at.task();
+      }
     }
   }
 }

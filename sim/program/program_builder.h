@@ -51,6 +51,15 @@ class ProgramBuilder {
   TaskId Seat(StreamId stream, CommunicationId communication, TaskClass task_class, Label label);
   TaskId Mark(StreamId stream, TaskClass task_class, Label label);
 
+  // Between Hold and Release tasks join no stream; Enqueue puts those from `first` to before `end`
+  // at the ends of theirs, in order. So what is written one after the other can take turns.
+  // REQUIRES: by Release every one is put, once
+  void Hold();
+  void Enqueue(std::size_t first, std::size_t end);
+  void Release();
+  // The last task on a stream of the open script; none at first.
+  TaskId Last(StreamId stream) const;
+
   // `task` starts after `earlier` has ended. REQUIRES: both are of the open script
   void After(TaskId task, TaskId earlier);
 
@@ -78,6 +87,7 @@ class ProgramBuilder {
   };
 
   TaskId Add(StreamId stream, TaskKind kind, std::uint32_t amount, TaskClass task_class, Label label);
+  void Append(std::uint32_t row);  // to its stream
   std::uint32_t RowOf(TaskId task) const;
   void LinkSuccessors();
   Closed* FindEqual();
@@ -102,6 +112,8 @@ class ProgramBuilder {
   std::vector<CommunicationId> seats_;
   std::vector<std::uint32_t> stream_tail_;  // by stream from first_stream_ on: its last row
   std::uint32_t first_stream_ = 0;
+  bool holds_ = false;
+  std::size_t held_ = 0;  // tasks that are on no stream yet
 
   std::vector<Closed> closed_;
   std::unordered_multimap<std::uint64_t, std::size_t> closed_by_digest_;

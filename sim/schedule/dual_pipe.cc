@@ -146,6 +146,7 @@ const PipelineSchedule kDualPipe = {
     .chunks = 2,
     .parameter_copies = kDualPipeParameterCopies,
     .splits_backward = true,
+    .joins = true,
     .refuse = Refuse,
     .order = Order,
     .in_flight = InFlight,

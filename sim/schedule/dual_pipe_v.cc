@@ -46,6 +46,7 @@ const PipelineSchedule kDualPipeV = {
     .placement = Placement::kVee,
     .chunks = 2,
     .splits_backward = true,
+    .joins = true,
     .refuse = Refuse,
     .order = Order,
     .in_flight = InFlight,

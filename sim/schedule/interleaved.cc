@@ -4,7 +4,8 @@
 // Source: Narayanan et al., SC 2021, figure 4 (bottom); the order, the warm-up
 // and what is refused are those of Megatron-LM,
 // megatron/core/pipeline_parallel/schedules.py: get_schedule_table,
-// get_pp_rank_microbatches, forward_backward_pipelining_with_interleaving.
+// get_pp_rank_microbatches, forward_backward_pipelining_with_interleaving (there also
+// the warm-up of --overlap-moe-expert-parallel-comm).
 
 #include <algorithm>
 #include <string>
@@ -44,10 +45,12 @@ std::vector<Piece> ForwardOrder(const PipelineShape& shape) {
 
 // Forwards before the first backward. All chunks but the last must be passed by
 // one group; and the gradient comes back over p-1-s stages as the input came,
-// hence the factor 2.
+// hence the factor 2. One more where the last stage's first forward is not to wait in a
+// pair with its own backward.
 std::uint32_t Warmup(const PipelineShape& shape, std::uint32_t stage) {
   const std::uint32_t all = shape.microbatches * shape.chunks;
-  return std::min(all, 2 * (shape.stages - 1 - stage) + (shape.chunks - 1) * GroupSize(shape));
+  return std::min(
+      all, 2 * (shape.stages - 1 - stage) + (shape.chunks - 1) * GroupSize(shape) + (shape.joined ? 1 : 0));
 }
 
 std::string Number(std::uint32_t n) { return std::to_string(n); }
@@ -103,15 +106,15 @@ std::vector<PipelineStep> Order(const PipelineShape& shape, std::uint32_t stage)
   steps.reserve(2 * pieces.size());
 
   // The i-th forward, and the i-th backward, of this stage.
-  const auto forward = [&](std::size_t i) {
-    steps.push_back({kForward, pieces[i].microbatch, pieces[i].chunk});
+  const auto forward = [&](std::size_t i, bool joined = false) {
+    steps.push_back({kForward, pieces[i].microbatch, pieces[i].chunk, 0, joined});
   };
   const auto backward = [&](std::size_t i) {
     steps.push_back({kBackward, pieces[i].microbatch, shape.chunks - 1 - pieces[i].chunk});
   };
   for (std::size_t i = 0; i < warmup; ++i) forward(i);
   for (std::size_t i = warmup; i < pieces.size(); ++i) {
-    forward(i);
+    forward(i, shape.joined);
     backward(i - warmup);
   }
   for (std::size_t i = pieces.size() - warmup; i < pieces.size(); ++i) backward(i);
@@ -123,7 +126,9 @@ std::uint32_t InFlight(const PipelineShape& shape, std::uint32_t stage) {
   return std::min(shape.microbatches * shape.chunks, Warmup(shape, stage) + 1);
 }
 
+// Of joined pairs, which end later than a forward by itself, none is known.
 std::optional<Duration> Bubble(const PipelineShape& shape, const PassTimes& times) {
+  if (shape.joined) return std::nullopt;
   return OneForwardOneBackwardBubble(shape.stages, times.forward, times.backward());
 }
 

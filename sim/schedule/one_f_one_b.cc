@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 
 #include "sim/schedule/bubble.h"
 #include "sim/schedule/schedules.h"
@@ -6,7 +7,22 @@
 namespace sim {
 namespace {
 
-std::optional<Error> Refuse(const PipelineShape& shape) { return RefuseChunks(shape, "1f1b"); }
+// Joined pairs on several stages: the last one needs a forward more before its first backward than
+// it has, and each stage before it two more, or neighbours would work in turns.
+std::optional<Error> Refuse(const PipelineShape& shape) {
+  if (shape.joined && shape.stages > 1) {
+    return Error{
+        "1f1b: " + std::to_string(shape.stages) +
+        " stages do not join forwards and backwards; 1 stage, or schedule \"interleaved\", would do"};
+  }
+  PipelineShape apart = shape;
+  apart.joined = false;
+  return RefuseChunks(apart, "1f1b");
+}
+
+std::uint32_t Warmup(const PipelineShape& shape, std::uint32_t stage) {
+  return std::min(shape.stages - 1 - stage + (shape.joined ? 1 : 0), shape.microbatches);
+}
 
 // Fill the pipeline with forwards, then alternate one forward and one backward,
 // then drain the backwards. Stage s needs p-1-s forwards before the gradient of
@@ -14,17 +30,17 @@ std::optional<Error> Refuse(const PipelineShape& shape) { return RefuseChunks(sh
 //
 // Source: Narayanan et al., "PipeDream: Generalized pipeline parallelism for
 // DNN training", SOSP 2019; the form with a flush: Narayanan et al., SC 2021,
-// figure 4 (top).
+// figure 4 (top). Joined, of one stage: Megatron-LM, megatron/core/pipeline_parallel/combined_1f1b.py.
 std::vector<PipelineStep> Order(const PipelineShape& shape, std::uint32_t stage) {
   CHECK(!Refuse(shape) && stage < shape.stages);
   using enum PipelineStep::Kind;
-  const std::uint32_t warmup = std::min(shape.stages - 1 - stage, shape.microbatches);
+  const std::uint32_t warmup = Warmup(shape, stage);
   std::vector<PipelineStep> steps;
   steps.reserve(std::size_t{2} * shape.microbatches);
 
   for (std::uint32_t i = 0; i < warmup; ++i) steps.push_back({kForward, i, 0});
   for (std::uint32_t i = warmup; i < shape.microbatches; ++i) {
-    steps.push_back({kForward, i, 0});
+    steps.push_back({kForward, i, 0, 0, shape.joined});
     steps.push_back({kBackward, i - warmup, 0});
   }
   for (std::uint32_t i = shape.microbatches - warmup; i < shape.microbatches; ++i) {
@@ -35,7 +51,7 @@ std::vector<PipelineStep> Order(const PipelineShape& shape, std::uint32_t stage)
 
 std::uint32_t InFlight(const PipelineShape& shape, std::uint32_t stage) {
   CHECK(!Refuse(shape) && stage < shape.stages);
-  return std::min(shape.microbatches, shape.stages - stage);
+  return std::min(shape.microbatches, Warmup(shape, stage) + 1);
 }
 
 std::optional<Duration> Bubble(const PipelineShape& shape, const PassTimes& times) {

@@ -39,6 +39,14 @@ std::optional<Error> RefuseSize(const PipelineShape& shape) {
   return std::nullopt;
 }
 
+std::optional<Error> RefuseJoined(const PipelineShape& shape, const char* schedule) {
+  if (!shape.joined) return std::nullopt;
+  return Error{
+      std::string(schedule) +
+      ": cannot be asked to join forwards and backwards; schedule \"interleaved\", or \"1f1b\" of one "
+      "stage, would do"};
+}
+
 std::optional<Error> RefuseExtras(const PipelineShape& shape, const char* schedule) {
   if (std::optional<Error> error = RefuseSize(shape)) return error;
   if (shape.group_size != 0) {
@@ -49,7 +57,7 @@ std::optional<Error> RefuseExtras(const PipelineShape& shape, const char* schedu
     return Error{std::string(schedule) + ": a sequence in " + std::to_string(shape.parts) +
                  " parts; only schedule \"seq1f1b\" cuts sequences"};
   }
-  return std::nullopt;
+  return RefuseJoined(shape, schedule);
 }
 
 std::optional<Error> RefuseChunks(const PipelineShape& shape, const char* schedule) {

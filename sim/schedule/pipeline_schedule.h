@@ -63,6 +63,7 @@ struct PipelineSchedule {
   std::uint32_t parts = 1;             // a sequence is cut into at least
   std::uint32_t parameter_copies = 1;  // of every piece, over all stages
   bool splits_backward = false;
+  bool joins = false;  // forwards to backwards, in every shape
   // `bubble` counts each stage from its own first step to its own last: there is
   // no bubble only if the optimizer does not wait for all stages (the bypass of
   // Qi et al., section 4). Otherwise it counts the whole step.

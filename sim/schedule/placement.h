@@ -17,6 +17,9 @@ struct PipelineShape {
   std::uint32_t group_size = 0;
   // Sequence 1F1B only: into how many parts a micro-batch's sequence is cut.
   std::uint32_t parts = 1;
+  // 1F1B of one stage and interleaved: each forward after the warm-up, which is one longer, is joined
+  // to the backward that follows, of another micro-batch. DualPipe joins without being asked.
+  bool joined = false;
 };
 
 // Piece 0 takes the input, the last one makes the loss. With p stages, chunk c

@@ -27,7 +27,10 @@ extern const PipelineSchedule kDualPipeV;              // dual_pipe_v.cc
 // What every schedule refuses: nothing to do, or more than a sane file asks for.
 std::optional<Error> RefuseSize(const PipelineShape& shape);
 
-// RefuseSize, and a group size or sequence parts that `schedule` would silently ignore.
+// Steps that are to be joined, which `schedule` does not do when asked.
+std::optional<Error> RefuseJoined(const PipelineShape& shape, const char* schedule);
+
+// RefuseSize, and a group size, sequence parts or joined steps that `schedule` would silently ignore.
 std::optional<Error> RefuseExtras(const PipelineShape& shape, const char* schedule);
 
 // RefuseExtras, and more than one chunk.

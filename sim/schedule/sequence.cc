@@ -27,7 +27,7 @@ std::optional<Error> Refuse(const PipelineShape& shape) {
   if (shape.parts < 2) {
     return Error{"seq1f1b: a sequence in 1 part is not cut; 2 or more, or schedule \"1f1b\""};
   }
-  return std::nullopt;
+  return RefuseJoined(shape, "seq1f1b");
 }
 
 // Stage s needs p-1-s parts to cover the way to the last stage, as under 1F1B,

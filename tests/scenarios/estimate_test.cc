@@ -46,6 +46,16 @@ TEST(Estimate, CountsSplitBackwards) {
   }
 }
 
+TEST(Estimate, CountsWeightGradientsThatWait) {
+  const Scenario scenario = Load("qwen3_30b_a3b_16xh100", {{1, "model.layers", "8"},
+                                                           {2, "pipeline.overlap_experts", "true"},
+                                                           {3, "pipeline.delay_weight_gradients", "true"}});
+  const StepProgram steps = BuildSteps(scenario, hardware::DeviceCostModel(scenario.device)).value();
+  const double built = static_cast<double>(steps.program.tasks());
+  EXPECT_GE(EstimateOf(scenario, steps.stages).tasks / built, 0.98);
+  EXPECT_LE(EstimateOf(scenario, steps.stages).tasks / built, 1.15);
+}
+
 TEST(Estimate, CountsTheTransfersOfChunks) {
   for (const std::string name : {"megatron_22b_8xa100_full", "seed27_example"}) {
     const Scenario scenario = Load(name, {{1, "fidelity", "CHUNK"}, {2, "model.layers", "4"}});

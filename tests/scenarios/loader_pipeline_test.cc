@@ -80,6 +80,88 @@ TEST(LoadPipeline, RefusesWhatIsNotSimulatedInOneLine) {
   for (const auto& c : kCases) EXPECT_THAT(Load(c.sets).errors(), ElementsAre(c.error));
 }
 
+// 16 devices, experts of DeepSeek-V2-Lite over 8 of them.
+const Sets kExperts = {{"model", "deepseek_v2_lite"}, {"layout.tensor", "1"}, {"layout.expert", "8"},
+                       {"layout.virtual", "2"},       {"model.layers", "8"},  {"batch.global", "64"}};
+
+Loading LoadExperts(const Sets& more) {
+  Sets sets = kExperts;
+  sets.insert(sets.end(), more.begin(), more.end());
+  return Load(sets);
+}
+
+TEST(LoadPipeline, StepsTakeTurnsWhereTheyAreJoinedAndTokensTravel) {
+  const auto pipeline = [](const Sets& sets) { return LoadExperts(sets).scenario.value().pipeline; };
+  const Pipeline plain = pipeline({});
+  EXPECT_FALSE(plain.overlaps_experts || plain.shape.joined || plain.delays_weight_gradients);
+  const Pipeline combined = pipeline({{"pipeline.overlap_experts", "true"}});
+  EXPECT_TRUE(combined.overlaps_experts && combined.shape.joined && !combined.delays_weight_gradients);
+  EXPECT_EQ(combined.name(), "joined interleaved");
+  const Pipeline dual = pipeline({{"pipeline.schedule", "DUALPIPE"}});
+  EXPECT_TRUE(dual.overlaps_experts && !dual.shape.joined && dual.delays_weight_gradients);
+  const Pipeline apart = pipeline({{"pipeline.schedule", "DUALPIPE"}, {"pipeline.overlap_experts", "false"}});
+  EXPECT_FALSE(apart.overlaps_experts || apart.delays_weight_gradients);
+  const Pipeline dense =
+      Load({{"pipeline.schedule", "DUALPIPE"}, {"layout.virtual", "2"}}).scenario.value().pipeline;
+  EXPECT_FALSE(dense.overlaps_experts || dense.delays_weight_gradients);
+}
+
+// The limits of Megatron-LM's overlap-moe-expert-parallel-comm and delay-wgrad-compute, and ours.
+TEST(LoadPipeline, RefusesWhatDoesNotGoWithStepsInTurns) {
+  const std::string flag = "--set 7: pipeline.overlap_experts: ",
+                    whose = " does not go with pipeline.overlap_experts; ";
+  const struct {
+    Sets more;
+    std::string error;
+  } kCases[] = {
+      {{{"layout.virtual", "1"}},
+       flag + "1f1b: 2 stages do not join forwards and backwards; 1 stage, or schedule \"interleaved\", "
+              "would do"},
+      {{{"pipeline.schedule", "ZBV"}},
+       flag + "zbv: cannot be asked to join forwards and backwards; schedule \"interleaved\", or \"1f1b\" of "
+              "one "
+              "stage, would do"},
+      {{{"layout.expert", "1"}},
+       flag + "true, but no token leaves its tensor group; leave it out, or give layout.expert above 1"},
+      {{{"training.recompute", "FULL"}},
+       "--set 8: training.recompute: FULL" + whose + "SELECTIVE or NONE is wanted"},
+      {{{"training.format", "TF32"}, {"training.attention", "UNFUSED"}},
+       "--set 8: training.format: of 4 bytes a number" + whose + "BF16 or FP16 is wanted"},
+      {{{"experts.dispatcher", "ALLGATHER"}},
+       "--set 8: experts.dispatcher: ALLGATHER" + whose + "ALLTOALL or DEEPEP is wanted"},
+      {{{"experts.overlap_shared", "true"}},
+       "--set 8: experts.overlap_shared: true" + whose + "leave it out"},
+      {{{"training.offload.activation_layers", "1"}},
+       "--set 8: training.offload.activation_layers: offload is not simulated beside joined steps; "
+       "pipeline.overlap_experts: false is wanted"},
+      {{{"training.optimizer_sharding", "ZERO_2"}, {"layout.pipeline", "1"}, {"layout.virtual", "1"}},
+       "--set 8: training.optimizer_sharding: more than ZERO_1 is not simulated with routed experts on other "
+       "ranks "
+       "(layout.expert 8, expert_tensor 1); ZERO_1 or NONE"},
+  };
+  for (const auto& c : kCases) {
+    Sets sets = {{"pipeline.overlap_experts", "true"}};
+    sets.insert(sets.end(), c.more.begin(), c.more.end());
+    EXPECT_THAT(LoadExperts(sets).errors(), ElementsAre(c.error));
+  }
+  EXPECT_THAT(
+      LoadExperts({{"pipeline.delay_weight_gradients", "true"}}).errors(),
+      ElementsAre("--set 7: pipeline.delay_weight_gradients: true needs overlap_experts: they wait until "
+                  "tokens travel"));
+}
+
+TEST(LoadPipeline, WarnsWhereNoStepIsJoined) {
+  const Loading loading = LoadExperts({{"pipeline.overlap_experts", "true"},
+                                       {"batch.global", "16"},
+                                       {"layout.pipeline", "1"},
+                                       {"layout.virtual", "1"}});
+  EXPECT_THAT(loading.errors(), IsEmpty());
+  EXPECT_THAT(
+      loading.warnings(),
+      testing::Contains("--set 7: pipeline.overlap_experts: has no effect: the step has one micro-batch, "
+                        "and none beside it"));
+}
+
 class OrderFile : public testing::Test {
  protected:
   void SetUp() override {
@@ -118,6 +200,25 @@ TEST_F(OrderFile, GivesTheStepOfTheScheduleThatWroteIt) {
               scenarios::Run(by_name).value().report.digest)
         << kind;
   }
+}
+
+// In DualPipe's own order steps take turns as they do by its name, but weight gradients wait only if told to.
+TEST_F(OrderFile, JoinsStepsByItself) {
+  Sets sets = kExperts;
+  sets.emplace_back("steps", "2");
+  Sets named = sets;
+  named.emplace_back("pipeline.schedule", "DUALPIPE");
+  const Scenario by_name = Load(named).scenario.value();
+  sets.emplace_back("pipeline.delay_weight_gradients", "true");
+  const Loading by_file = LoadWith(TextOf(by_name), sets);
+  EXPECT_THAT(by_file.errors(), IsEmpty());
+  EXPECT_EQ(scenarios::Run(by_file.scenario.value()).value().report.digest,
+            scenarios::Run(by_name).value().report.digest);
+  sets = kExperts;
+  sets.emplace_back("pipeline.overlap_experts", "true");
+  EXPECT_THAT(LoadWith(TextOf(LoadExperts({}).scenario.value()), sets).errors(),
+              ElementsAre("--set 7: pipeline.overlap_experts: true, but no steps of order.txt are joined "
+                          "(\"F4&B0\"); they are wanted"));
 }
 
 TEST_F(OrderFile, MistakesHaveItsFileAndLine) {

@@ -67,6 +67,25 @@ TEST(Megatron, DeepSeekV3HasItsPublishedShapesAndLayout) {
   EXPECT_THAT(imported.job->scenario_text, HasSubstr("dispatcher: DEEPEP"));
 }
 
+// Mixtral's job has 4 stages of 8 chunks; of one chunk it is refused, as by Megatron-LM.
+TEST(Megatron, MapsTheOverlapOfExpertsWithAnotherMicroBatch) {
+  const auto imported = [](std::vector<std::pair<std::string, std::string>> more) {
+    ImportRequest request = RequestOf("mixtral_8x7b.yaml", JobText("mixtral_8x7b.yaml"), 64);
+    more.insert(more.begin(),
+                {{"overlap-moe-expert-parallel-comm", "true"}, {"delay-wgrad-compute", "true"}});
+    Give(&request, more);
+    return Import("megatron", request);
+  };
+  const Imported job = imported({});
+  ASSERT_TRUE(job.job) << job.errors();
+  EXPECT_TRUE(job.job->scenario.pipeline.overlaps_experts);
+  EXPECT_TRUE(job.job->scenario.pipeline.delays_weight_gradients);
+  EXPECT_THAT(job.job->not_mapped, Not(testing::Contains(HasSubstr("wgrad"))));
+  EXPECT_THAT(
+      imported({{"num-layers-per-virtual-pipeline-stage", "8"}}).errors(),
+      HasSubstr("--overlap-moe-expert-parallel-comm: pipeline.overlap_experts: 1f1b: 4 stages do not join"));
+}
+
 // Llama 3 8B and 70B: 8,030,261,248 and 70,553,706,496 parameters, as published.
 TEST(Megatron, LlamaThreeHasItsPublishedParameters) {
   const std::string llama =

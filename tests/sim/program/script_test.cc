@@ -115,6 +115,25 @@ TEST(Script, EveryTaskHasOnePlace) {
   EXPECT_EQ(next, program.tasks());
 }
 
+// Written 1, 2, 3 and put as 3, 1, 2: each ends when those before it on the stream have.
+TEST(Script, HeldTasksRunInTheOrderInWhichTheyArePut) {
+  ProgramBuilder builder(1, {});
+  const StreamId stream = builder.AddStream(Rank(0), StreamKind::kCompute);
+  builder.Hold();
+  for (const Duration d : {1_ns, 10_ns, 100_ns}) {
+    builder.Work(stream, builder.AddWork({d, d}), TaskClass::kForward, {});
+  }
+  EXPECT_FALSE(builder.Last(stream).valid());
+  builder.Enqueue(2, 3);
+  builder.Enqueue(0, 2);
+  builder.Release();
+  EXPECT_EQ(builder.Last(stream), TaskId(1));
+  const Program program = std::move(builder).Build().value();
+  EXPECT_EQ(program.stream_head[0], TaskId(2));
+  EXPECT_EQ(Simulate(program).value().end,
+            (std::vector<Time>{Time() + 101_ns, Time() + 111_ns, Time() + 100_ns}));
+}
+
 TEST(Script, SeatsAndTheirCommunicationsFindEachOther) {
   const Program program = Build({.ranks = 8, .kinds = 2});
   std::size_t seats = 0;

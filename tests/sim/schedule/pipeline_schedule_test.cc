@@ -48,6 +48,22 @@ TEST(OneForwardOneBackward, MatchesThePaper) {
               });
 }
 
+// Megatron-LM, combined_1f1b.py: of three micro-batches without a pipeline phase 0 is the first one's
+// forward, phase 1 its backward with the second one's forward, and so on.
+TEST(OneForwardOneBackward, OfOneStageJoinsEachForwardToTheBackwardBeforeIt) {
+  ExpectTexts("1f1b", {{{.stages = 1, .microbatches = 3, .joined = true}, 0, "F0 F1&B0 F2&B1 B2"},
+                       {{.stages = 1, .microbatches = 1, .joined = true}, 0, "F0 B0"}});
+}
+
+// By hand, for p=2 v=2 m=4: one forward more, 2(p-1-s) + (v-1)p + 1 = 5 and 3, comes first.
+TEST(Interleaved, JoinedBeginsWithOneForwardMore) {
+  const PipelineShape shape{.stages = 2, .microbatches = 4, .chunks = 2, .joined = true};
+  ExpectTexts(
+      "interleaved",
+      {{shape, 0, "F0.0 F1.0 F0.1 F1.1 F2.0 F3.0&B0.1 F2.1&B1.1 F3.1&B0.0 B1.0 B2.1 B3.1 B2.0 B3.0"},
+       {shape, 1, "F0.0 F1.0 F0.1 F1.1&B0.1 F2.0&B1.1 F3.0&B0.0 F2.1&B1.0 F3.1&B2.1 B3.1 B2.0 B3.0"}});
+}
+
 // By hand, for p=4 v=2 m=8 in groups of 4. Order of forwards on every stage:
 //   F0.0 F1.0 F2.0 F3.0 | F0.1 F1.1 F2.1 F3.1 | F4.0 F5.0 F6.0 F7.0 | F4.1 F5.1 F6.1 F7.1
 // and of backwards the same with the chunks exchanged. Warm-up of stage s is

@@ -17,7 +17,8 @@ namespace {
 using Check = std::function<void(const PipelineSchedule&, const PipelineShape&)>;
 
 // Calls `check` for every schedule and shape that it takes: p 1..8, m 1..most,
-// v 1..4, k 1..4, and for interleaved all group sizes that Megatron takes.
+// v 1..4, k 1..4, and for interleaved all group sizes that Megatron takes; those that can be asked to
+// join their steps come once more, joined.
 void ForAll(std::uint32_t most, const Check& check) {
   for (const PipelineSchedule* schedule : PipelineSchedules()) {
     int shapes = 0;
@@ -26,12 +27,15 @@ void ForAll(std::uint32_t most, const Check& check) {
         for (std::uint32_t chunks = 1; chunks <= 4; ++chunks) {
           for (std::uint32_t parts = 1; parts <= 4; ++parts) {
             for (std::uint32_t group = 0; group <= microbatches; ++group) {
-              const PipelineShape shape{stages, microbatches, chunks, group, parts};
-              if (schedule->refuse(shape)) continue;
-              SCOPED_TRACE(testing::Message() << schedule->name << ": p " << stages << " m " << microbatches
-                                              << " v " << chunks << " k " << parts << " group " << group);
-              check(*schedule, shape);
-              ++shapes;
+              for (const bool joined : {false, true}) {
+                const PipelineShape shape{stages, microbatches, chunks, group, parts, joined};
+                if (schedule->refuse(shape)) continue;
+                SCOPED_TRACE(testing::Message()
+                             << schedule->name << ": p " << stages << " m " << microbatches << " v " << chunks
+                             << " k " << parts << " group " << group << (joined ? " joined" : ""));
+                check(*schedule, shape);
+                ++shapes;
+              }
             }
           }
         }
@@ -133,7 +137,7 @@ TEST(PlayOrder, AgreesWithTheSlowVersionOnEverySchedule) {
 // size that is not refused, not only for p | m.
 TEST(SchedulesOfWholeBackwards, TakeTheIdealTimePlusTheBubbleOfTheClosedForm) {
   ForAll(16, [](const PipelineSchedule& schedule, const PipelineShape& shape) {
-    if (schedule.splits_backward || shape.parts > 1) return;
+    if (schedule.splits_backward || shape.parts > 1 || shape.joined) return;
     for (const auto& [f, b] : {std::pair{1, 1}, {1, 2}, {3, 1}, {1000, 2137}}) {
       const PlayedSchedule played = PlaySchedule(schedule, shape, f, b);
       ASSERT_TRUE(played.makespan.has_value()) << "deadlock";

@@ -116,6 +116,24 @@ TEST(Interleaved, RefusesGroupSizesThatStallThePipeline) {
   EXPECT_EQ(Refusal("interleaved", {.stages = 4, .microbatches = 9, .chunks = 2, .group_size = 5}), "");
 }
 
+TEST(JoinedSteps, AreForInterleavedAndForOneStageOf1F1B) {
+  EXPECT_EQ(Refusal("1f1b", {.stages = 1, .microbatches = 8, .joined = true}), "");
+  EXPECT_EQ(Refusal("interleaved", {.stages = 4, .microbatches = 8, .chunks = 2, .joined = true}), "");
+  EXPECT_EQ(
+      Refusal("1f1b", {.stages = 4, .microbatches = 8, .joined = true}),
+      "1f1b: 4 stages do not join forwards and backwards; 1 stage, or schedule \"interleaved\", would do");
+  for (const char* name : {"gpipe", "zb1p", "zb2p"}) {
+    EXPECT_EQ(Refusal(name, {.stages = 4, .microbatches = 8, .joined = true}),
+              std::string(name) +
+                  ": cannot be asked to join forwards and backwards; schedule \"interleaved\", or "
+                  "\"1f1b\" of one stage, would do");
+  }
+  for (const char* name : {"zbv", "vhalf", "vmin", "dualpipe", "dualpipev"}) {
+    EXPECT_NE(Refusal(name, {.stages = 4, .microbatches = 8, .chunks = 2, .joined = true}), "") << name;
+  }
+  EXPECT_NE(Refusal("seq1f1b", {.stages = 4, .microbatches = 8, .parts = 2, .joined = true}), "");
+}
+
 TEST(ScheduleDeathTest, OrderOfARefusedShapeIsOurBug) {
   for (const PipelineSchedule* schedule : PipelineSchedules()) {
     EXPECT_EXIT(schedule->order({.stages = 0}, 0), testing::ExitedWithCode(70), "bug");
