@@ -105,6 +105,11 @@ FlopsOf PredictionFlops(const Model& model, std::int64_t sequences, std::int64_t
   return flops;
 }
 
+sim::Wide SelectiveRecomputeFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
+                                  AttentionCount count) {
+  return AttentionFlops(model, sequences, sequence_length, count);
+}
+
 sim::Wide SelectiveRecomputeFlops(const Model& model, const Execution& execution, std::int64_t sequences,
                                   std::int64_t sequence_length, std::int64_t predictions,
                                   AttentionCount count) {

@@ -48,6 +48,10 @@ sim::Wide ModelFlops(const Model& model, std::int64_t sequences, std::int64_t se
 FlopsOf PredictionFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
                         AttentionCount count = AttentionCount::kFull);
 
+// The attention core once more: what selective recomputation meant in Korthikanti et al. 2022.
+sim::Wide SelectiveRecomputeFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
+                                  AttentionCount count = AttentionCount::kFull);
+
 // What recomputation adds: the modules of execution.selective once more, in the layers and in so many
 // prediction modules, or every layer's forward once more (full; not the head). HFU counts model FLOPs
 // and these.

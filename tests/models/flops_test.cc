@@ -65,7 +65,7 @@ TEST(Flops, SelectiveRecomputationAddsFourBLs2hToGpt3) {  // HB-057
   Model m = Gpt3();
   m.vocabulary = 51200;
   const double model = Number(ModelFlops(m, 1, 2048));
-  const double executed = model + Number(SelectiveRecomputeFlops(m, {}, 1, 2048));
+  const double executed = model + Number(SelectiveRecomputeFlops(m, 1, 2048));
   EXPECT_NEAR(model / 2.20456e15, 1, 1e-5);
   EXPECT_NEAR(executed / 2.22435e15, 1, 1e-5);
   EXPECT_NEAR(executed / model, 1.00898, 1e-5);
