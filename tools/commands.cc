@@ -3,7 +3,8 @@
 namespace tools {
 
 std::vector<Command> Commands() {
-  return {RunCommand(), CheckCommand(), ListCommand(), ScheduleCommand(), ImportCommand(), ValidateCommand()};
+  return {RunCommand(),      CheckCommand(),  BudgetCommand(),  ListCommand(),
+          ScheduleCommand(), ImportCommand(), ValidateCommand()};
 }
 
 }  // namespace tools

@@ -7,6 +7,7 @@
 
 namespace tools {
 
+Command BudgetCommand();
 Command CheckCommand();
 Command ImportCommand();
 Command ListCommand();

@@ -1,5 +1,6 @@
 // Questions of users that other tools answered wrongly, and the test that holds each
-// answer: areas ZeRO, recomputation, experts, pipelines and input.
+// answer: areas FLOPs, memory, activations, caches, inference, checkpoints, data, ZeRO, recomputation,
+// experts, pipelines and input.
 
 #include <gtest/gtest.h>
 
@@ -20,6 +21,27 @@ struct OpenCase {
 
 // Some have more tests; the one here has the whole case, or its answer to the user.
 constexpr OpenCase kCases[] = {
+    {"HB-016", "flops", "TrainingTime, AThousandDevicesWith1e18FlopsInTenSecondsDo100TeraflopsEach"},
+    {"HB-018", "flops", "TrainingTime, UseIsOfTheDensePeak"},
+    {"HB-019", "flops", "Flops, SixPerParameterAndTokenWithAttentionIsTheReadmesCount"},
+    {"HB-022", "flops", "Flops, AttentionUsesTheHeadWidth"},
+    {"HB-023", "flops", "LatentAttention, HasTwoWidthsOfHead"},
+    {"HB-024", "flops", "Flops, LayersWithAWindowAreChargedForTheWindowOnly"},
+    {"HB-025", "flops", "Flops, TyingTheTableChangesNothing"},
+    {"HB-026", "flops", "ExpertFlops, CountTheExpertsThatATokenVisits"},
+    {"HB-028", "flops", "Kernels, AMultiplyAddIsTwoFlops"},
+    {"HB-029", "flops", "Kernels, AMultiplyAddIsTwoFlops"},
+    {"HB-030", "flops", "Elementwise, TheFirstLayerNeedsNoGradientOfItsInput"},
+    {"HB-031", "flops", "TrainingTime, UseDoesNotFallWithTheRanksAtOneRateEach"},
+    {"HB-038", "memory", "StaticMemory, IsEighteenBytesAndTheOptimizersTwelveAreCut"},
+    {"HB-041", "memory", "StaticMemory, OfExpertsIsCutOverTheRanksThatHoldTheSameExperts"},
+    {"HB-044", "memory", "Activations, OfTheHeadHoldTheWholeVocabulary"},
+    {"HB-045", "memory", "NoSync, KeepsUnshardedGradients"},
+    {"HB-047", "memory", "StaticMemory, OfTheOptimizerIsTwelveBytesAParameterNotSixTimesAll"},
+    {"HB-050", "activation", "Activations, ThirtyFourSbhAlreadyIsInBytes"},
+    {"HB-051", "activation", "Activations, TensorParallelismAloneLeavesTenSbhOnEveryRank"},
+    {"HB-052", "activation", "ExpertsBlock, KeepsACopyOfEveryTokenForEachExpertItVisits"},
+    {"HB-053", "activation", "PipelineSchedule, HoldsAsManyMicroBatchesInFlightAsTheClosedFormsSay"},
     {"HB-057", "recompute", "Flops, SelectiveRecomputationAddsFourBLs2hToGpt3"},
     {"HB-059", "recompute", "Activations, FlashAttentionLeavesSelectiveRecomputationNothingToDrop"},
     {"HB-061", "recompute", "StepBuilder, FullRecomputationCostsAThirdAtTheMost"},
@@ -40,6 +62,29 @@ constexpr OpenCase kCases[] = {
     {"HB-125", "moe", "ExpertCapacity, RoundsUpOnceAndNeverPassesTheNumberOfTokens"},
     {"HB-126", "moe", "ExpertLayout, RefusesWhatCannotBe"},
     {"HB-131", "moe", "ExpertSteps, FollowTheMostLoadedExpertRank"},
+    {"HB-134", "checkpoint", "CheckpointPlan, ASaveIs14BytesAParameterWhateverTheDataRanks"},
+    {"HB-137", "checkpoint", "Checkpoint, SyncBlocksForCopyAndWriteAndAsyncForTheCopyOnly"},
+    {"HB-138", "checkpoint", "YoungInterval, Of60SecondsAndThreeHoursIs1138Seconds"},
+    {"HB-140", "checkpoint", "CheckpointReport, AnIntervalShorterThanTheSaveIsWarnedAboutWithBothFigures"},
+    {"HB-141", "data", "Steps, FollowFromEpochsAndTokens"},
+    {"HB-143", "data", "Epochs, AreTheSamplesWantedOverThoseOfOne"},
+    {"HB-145", "data", "Packing, LengthensARunAndNoStep"},
+    {"HB-146", "data", "ConsumedSamples, GrowByTheGlobalBatchAStep"},
+    {"HB-150", "inference", "Serving, ABatchReadsTheWeightsOnce"},
+    {"HB-154", "inference", "KvBudget, IsAPartOfTheWholeMemoryLessWhatIsHeld"},
+    {"HB-155", "inference", "CopiesOn, LeaveNoDeviceUnseenAndTakeNoneThatIsNotThere"},
+    {"HB-156", "inference", "Serving, ARequestGetsATokenAStepAndTheBatchAsManyAsItHas"},
+    {"HB-158", "inference", "Serving, AVocabularyThatDoesNotDivideIsPadded"},
+    {"HB-159", "inference", "Serving, TwoDevicesAreSlowerThanOneWhereReductionsAre"},
+    {"HB-161", "kvcache", "KvCache, HoldsKeyHeadsNotQueryHeads"},
+    {"HB-164", "kvcache", "KvCache, NarrowVectorIsWholeOnEveryRank"},
+    {"HB-167", "kvcache", "KvPool, FreeBytesAreDividedByATokensBytesOnce"},
+    {"HB-168", "kvcache", "KvCache, HeadsAreSharedByRanks"},
+    {"HB-170", "kvcache", "KvCache, LayersWithAWindowKeepNoMoreThanIt"},
+    {"HB-172", "kvcache", "KvPool, TokensBlocksAndConcurrencyAreOneFigure"},
+    {"HB-174", "kvcache", "ReusedTokens, AreWholeBlocksAndLeaveOneToCompute"},
+    {"HB-175", "kvcache", "CommonBlock, IsTheLeastCommonMultipleOfTheGroups"},
+    {"HB-177", "kvcache", "KvPool, IsSharedByAllRequests"},
     {"HB-203", "cli-input", "LoadScenario, RefusesBatchesThatDoNotMultiply"},
     {"HB-206", "cli-input", "SequenceFactor, IsTheLeastCommonMultipleOfTwoCpAndCpTp"},
     {"HB-207", "cli-input", "RefuseTokens, LeavesNoTokenAndNoRankOut"},
@@ -87,7 +132,8 @@ TEST(OpenCases, EachHasATestThatNamesIt) {
     EXPECT_NE(at->second.find(c.id), std::string::npos) << c.test << " does not name " << c.id;
   }
   const std::map<std::string, int> wanted = {
-      {"zero", 4}, {"recompute", 3}, {"moe", 6}, {"pipeline", 7}, {"cli-input", 9}};
+      {"flops", 12}, {"memory", 5}, {"activation", 4}, {"kvcache", 9}, {"inference", 6}, {"checkpoint", 4},
+      {"data", 4},   {"zero", 4},   {"recompute", 3},  {"moe", 6},     {"pipeline", 7},  {"cli-input", 9}};
   EXPECT_EQ(areas, wanted);
 }
 

@@ -1,0 +1,55 @@
+// A budget request with everything chosen, and who chose it. Internal to this folder.
+
+#ifndef SCENARIOS_BUDGET_PLAN_REQUEST_H_
+#define SCENARIOS_BUDGET_PLAN_REQUEST_H_
+
+#include <string>
+#include <vector>
+
+#include "scenarios/budget/budget.h"
+#include "scenarios/budget/limits.h"
+
+namespace scenarios {
+
+struct Chosen {
+  models::Model model;
+  hardware::Device device;
+  sim::NumberFormat format = sim::NumberFormat::kBf16;
+  double peak = 0;  // FLOP/s of a device in that format
+
+  double tokens = 0;
+  std::int64_t sequence_length = 1, global_batch = 1, micro_batch = 1, micro_batches = 1;
+  std::int64_t tensor = 1, pipeline = 1, data = 1, devices = 1;
+  int zero_stage = 0;
+  models::OptimizerKind optimizer = models::OptimizerKind::kAdamW;
+  models::StateWidths widths;
+  models::Recompute recompute = models::Recompute::kFull;
+  sim::AttentionKind attention_kind = sim::AttentionKind::kFlash2;
+  bool dropout = false;
+  models::AttentionCount attention = models::AttentionCount::kFull;
+  double utilisation = 0, usd_per_device_hour = 0;
+  Margins margins;
+  std::optional<double> days;  // where there is a deadline
+
+  std::int64_t context = 1;
+  double weight_bits = 16;
+  std::int64_t kv_width = 2;
+
+  std::vector<Assumption> assumptions;
+
+  double flops_of_token() const;  // model FLOPs, forward and backward
+  double flops() const { return flops_of_token() * tokens; }
+  sim::Bytes memory() const;  // of a device, less what is kept free
+  models::Execution execution() const;
+};
+
+// Everything that contradicts itself goes to `errors`; then the result means nothing.
+Chosen Choose(const BudgetRequest& request, std::vector<std::string>* errors);
+
+// "6,738,415,616"; "1.348e+11".
+std::string Grouped(std::int64_t count);
+std::string Short(double value);
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_BUDGET_PLAN_REQUEST_H_

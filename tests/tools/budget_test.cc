@@ -1,0 +1,91 @@
+// orrery budget, from the command line to what it prints.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/run_words.h"
+
+namespace tools {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+Result Budget(std::vector<std::string> words) {
+  words.insert(words.begin(), "budget");
+  return RunWords(words);
+}
+
+TEST(BudgetCommand, PrintsFiguresWithFormulasAndAssumptions) {
+  const Result r = Budget({"llama_7b", "--tokens", "2e12", "--devices", "256", "--mfu", "0.38"});
+  EXPECT_EQ(r.status, 0);
+  EXPECT_EQ(r.err, "");
+  EXPECT_THAT(r.out, HasSubstr("llama_7b on h800_sxm: fits\n"));
+  EXPECT_THAT(r.out, HasSubstr("6,738,415,616  (27.4)"));
+  EXPECT_THAT(r.out, HasSubstr("\nassumptions\n"));
+  for (const std::string& line : Lines(r.out)) EXPECT_LE(line.size(), 110u) << line;
+}
+
+// The same lines in all three forms.
+TEST(BudgetCommand, WritesOneDocumentAndOneTable) {
+  const Result text = Budget({"mixtral_8x7b"}), json = Budget({"mixtral_8x7b", "--json"}),
+               csv = Budget({"mixtral_8x7b", "--csv"});
+  const auto document = nlohmann::json::parse(json.out);
+  EXPECT_EQ(document["schema_version"], 1);
+  EXPECT_EQ(document["lines"][0]["value"], 46'702'792'704);
+  const std::vector<std::string> rows = Lines(csv.out);
+  EXPECT_EQ(rows.size(), 1 + document["lines"].size() + document["assumptions"].size());
+  EXPECT_THAT(rows[1], HasSubstr("parameters,total,46702792704,"));
+  for (const auto& line : document["lines"]) {
+    EXPECT_THAT(text.out, HasSubstr("  " + line["name"].get<std::string>() + ' '));
+    EXPECT_NE(line["formula"], "");
+  }
+}
+
+TEST(BudgetCommand, TakesAScenariosModelDeviceAndLayout) {
+  const Result r = Budget({"llama_70b_64xh800_a", "--json"});
+  const auto document = nlohmann::json::parse(r.out);
+  EXPECT_EQ(document["device"], "h800_sxm");
+  const auto& all = document["assumptions"];
+  const auto tensor =
+      std::find_if(all.begin(), all.end(), [](const auto& a) { return a["name"] == "tensor"; });
+  ASSERT_NE(tensor, all.end());
+  EXPECT_EQ((*tensor)["value"], "8");
+  EXPECT_EQ((*tensor)["source"], "given");
+}
+
+TEST(BudgetCommand, SaysWithItsStatusThatAModelDoesNotFit) {
+  const Result r = Budget({"llama3_70b", "--devices", "8", "--with", "zero=1"});
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.out, HasSubstr("does not fit"));
+}
+
+TEST(BudgetCommand, TellsEveryMistakeInOneLineEach) {
+  EXPECT_EQ(Budget({}).status, 2);
+  EXPECT_THAT(Budget({"lama_7b"}).err, HasSubstr("no model is called \"lama_7b\""));
+  const Result r = Budget({"llama_7b", "--device", "h1OO", "--mfu", "1.5", "--with", "zero=4", "--tokens",
+                           "nan", "--with", "optimizer=adam"});
+  EXPECT_EQ(r.status, 2);
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(Lines(r.err).size(), 5u);
+  EXPECT_THAT(r.err, HasSubstr("\"h1OO\""));
+  EXPECT_THAT(r.err, HasSubstr("--mfu: \"1.5\" is out of range; 0.001 to 1 would do\n"));
+  EXPECT_THAT(r.err, HasSubstr("--with zero: \"4\" is unknown; one of 0, 1, 2, 3 would do\n"));
+  EXPECT_THAT(r.err, HasSubstr("--tokens: \"nan\" is out of range; 1 to 1e+18 would do\n"));
+  EXPECT_THAT(r.err,
+              HasSubstr("one of adamw, adamw-8bit, sgd-momentum, adam-mini, adafactor, muon would do\n"));
+  EXPECT_THAT(
+      Budget({"llama_7b", "--with", "tensr=2", "--with", "zero", "--with", "micro=1", "--with", "micro=2"})
+          .err,
+      AllOf(HasSubstr("--with: no choice is called \"tensr\"; did you mean \"tensor\"?\n"),
+            HasSubstr("--with: \"zero\" has no value; CHOICE=VALUE is wanted\n"),
+            HasSubstr("--with: micro is given twice; once is wanted\n")));
+  EXPECT_EQ(Budget({"llama_7b", "--json", "--csv"}).status, 2);
+  EXPECT_THAT(Budget({"llama_7b", "--set", "layers=0"}).err, HasSubstr("--set 1"));
+}
+
+}  // namespace
+}  // namespace tools
