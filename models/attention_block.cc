@@ -1,6 +1,7 @@
 #include "models/attention_core.h"
 #include "models/context_core.h"
 #include "models/kernels.h"
+#include "models/operations.h"
 #include "models/quantise.h"
 #include "models/transformer.h"
 
@@ -75,13 +76,17 @@ void AddActivations(const Core& core, Block* block) {
   std::vector<Activation>* kept = &block->activations;
   const Bytes cut(sizes.cut_h * sizes.element);
   kept->push_back({"norm_input", cut});
+  const SelectiveModules& modules = core.execution.selective;
   kept->push_back({"qkv_input", Bytes(LinearInputBytes(core.execution, sizes.cut_h)),
-                   core.execution.selective.norm_output});
+                   modules.norm_output || modules.operations});
   if (core.model.qk_norm) {
     kept->push_back({"query_norm_input", Bytes(core.query_bytes)});
-    kept->push_back({"key_norm_input", Bytes(core.key_bytes)});
+    kept->push_back({"key_norm_input", Bytes(core.key_bytes), modules.operations});
   }
   AddCoreActivations(core, kept);
+  if (modules.operations && core.execution.tensor > 1) {
+    kept->push_back({"attention_reduced", cut, false, /*instead=*/true});
+  }
 }
 
 Block GroupedAttentionBlock(const Core& core) {
@@ -108,10 +113,16 @@ Block GroupedAttentionBlock(const Core& core) {
   AddBackwardMain(core, &block);
   AddBackwardTail(model, execution, &block);
   AddCommunication(model, execution, Half::kAttention, &block);
+  AddAttentionOperationsAgain(model, execution, &block);
   return block;
 }
 
 }  // namespace
+
+Bytes KeyValueBytes(const Model& model, const Execution& execution, std::int64_t parts) {
+  const Core core(model, execution, 0);
+  return Bytes(parts * (core.key_bytes + core.value_bytes));
+}
 
 Block AttentionBlock(const Model& model, const Execution& execution, std::int64_t layer) {
   const Core core(model, execution, layer);

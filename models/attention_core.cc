@@ -1,5 +1,7 @@
 #include "models/attention_core.h"
 
+#include <algorithm>
+
 #include "models/context_core.h"
 #include "models/parameters.h"
 #include "models/quantise.h"
@@ -20,15 +22,17 @@ Kernel Flash(const char* name, sim::KernelKind kind, const Core& core, std::int6
                       .query_heads = core.heads,
                       .kv_heads = core.kv_heads,
                       .query_length = core.length,
-                      .kv_length = core.length,
+                      .kv_length = core.seen,
                       .head_dim = core.model.head_dim,
                       .value_dim = core.model.value_dim(),
                       .causal = true,
                       .window = core.window,
                       .implementation = core.execution.attention};
   // Two contractions of 2 FLOPs over the pairs that a query sees, the diagonal as
-  // half: reach * length - reach^2 / 2 a head. Five contractions in the backward.
-  const std::int64_t twice_pairs = core.reach * (2 * core.length - core.reach);
+  // half: reach * length - reach^2 / 2 a head. Five contractions in the backward. The last query
+  // of a part sees all that is there.
+  const std::int64_t queries = std::min(core.length, core.reach);
+  const std::int64_t twice_pairs = queries * (2 * core.seen - queries);
   const std::int64_t width = kind == sim::KernelKind::kAttentionForward
                                  ? sim::ForwardWidth(kernel.attention)
                                  : sim::BackwardWidth(kernel.attention);
@@ -37,7 +41,7 @@ Kernel Flash(const char* name, sim::KernelKind kind, const Core& core, std::int6
   return kernel;
 }
 
-std::int64_t InputBytes(const Core& core) { return core.query_bytes + core.key_bytes + core.value_bytes; }
+std::int64_t InputBytes(const Core& core) { return core.query_bytes + core.seen_bytes(); }
 
 // Keys and values of every query head: as wide as queries and outputs.
 std::int64_t ExpandedBytes(const Core& core) {
@@ -76,6 +80,7 @@ Core::Core(const Model& m, const Execution& e, std::int64_t layer)
   kv_heads = KvHeadsOfRank(m, e.tensor);
   batch = e.micro_batch * heads;
   length = e.local_length();
+  seen = (e.part.index + 1) * length;
   reach = ReachOf(m, layer, e.sequence_length);
   scores = batch * length * length;
   const std::int64_t tokens = sizes.tokens * sizes.element;
@@ -99,6 +104,11 @@ void AddCoreBackward(const Core& core, std::vector<Kernel>* kernels) {
     // the rows' dot products; writes three gradients.
     kernels->push_back(Flash("flash_backward", sim::KernelKind::kAttentionBackward, core,
                              2 * (InputBytes(core) + core.output_bytes) + 2 * StatisticsBytes(core)));
+    // Gradients of keys and values, added to what the parts behind this one made.
+    const SequencePart& part = core.execution.part;
+    if (part.index + 1 < part.count) {
+      kernels->push_back(Moves("add_key_value_gradients", 3 * core.seen_bytes()));
+    }
     return;
   }
   const std::int64_t s = core.length, d = core.model.head_dim, v = core.model.value_dim();
@@ -120,13 +130,17 @@ void AddCoreBackward(const Core& core, std::vector<Kernel>* kernels) {
 }
 
 void AddCoreActivations(const Core& core, std::vector<Activation>* kept) {
-  const bool again = core.execution.selective.attention_core;
+  const SelectiveModules& modules = core.execution.selective;
+  const bool again = modules.attention_core;
   const std::int64_t copies = KeyCopies(core);
   const Bytes key(core.expands() ? core.query_bytes : copies * core.key_bytes);
   const Bytes value(core.expands() ? core.output_bytes : copies * core.value_bytes);
-  kept->push_back({"query", Bytes(core.query_bytes)});
-  kept->push_back({"key", key});
-  kept->push_back({"value", value});
+  // By operations the product is kept that queries are made from: here, or as the norm's input.
+  const bool up_again = modules.latent_up && core.model.has_latent();
+  const bool query_again = up_again || (modules.operations && core.model.qk_norm);
+  kept->push_back({"query", Bytes(core.query_bytes), query_again});
+  kept->push_back({"key", key, up_again || modules.operations});
+  kept->push_back({"value", value, up_again});
   if (core.flash()) {
     kept->push_back({"logsumexp", Bytes(StatisticsBytes(core)), again});
   } else {
@@ -141,7 +155,8 @@ void AddCoreActivations(const Core& core, std::vector<Activation>* kept) {
   const std::int64_t outputs = core.output_bytes / core.sizes.element;
   const bool cast = core.execution.matmul.recipe != Recipe::kNone;
   if (cast && core.flash()) kept->push_back({"attention_output", Bytes(core.output_bytes)});
-  kept->push_back({"attention_output_input", Bytes(LinearInputBytes(core.execution, outputs))});
+  kept->push_back({"attention_output_input", Bytes(LinearInputBytes(core.execution, outputs)),
+                   modules.operations && cast});
 }
 
 void AddRotary(const Core& core, const char* name, std::int64_t bytes, std::vector<Kernel>* kernels) {

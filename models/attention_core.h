@@ -21,11 +21,15 @@ struct Core {
   const Execution& execution;
   Sizes sizes;
   std::int64_t heads, kv_heads, length;
+  std::int64_t seen;    // tokens of keys and values: `length`, and those of parts before it
   std::int64_t batch;   // heads of all sequences
   std::int64_t window;  // 0 = none
   std::int64_t reach;   // tokens that a query sees back
   std::int64_t scores;  // numbers
   std::int64_t query_bytes, key_bytes, value_bytes, output_bytes;
+
+  // Bytes of all keys and values that it sees.
+  std::int64_t seen_bytes() const { return seen / length * (key_bytes + value_bytes); }
 
   bool flash() const { return execution.attention != sim::AttentionKind::kUnfused; }
   // Unfused attention multiplies every query head by a key head of its own.

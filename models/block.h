@@ -34,11 +34,26 @@
 
 namespace models {
 
-// What selective recomputation computes again instead of keeping it.
+// What selective recomputation computes again instead of keeping it; by Megatron-LM's names
+// in brackets. Of the first four and `latent_up` outputs are dropped; the others keep their
+// input and run again as a whole, with their communication.
 struct SelectiveModules {
-  bool attention_core = true;  // Megatron-LM's core_attn
-  bool norm_output = false;    // its layernorm: what attention and feed-forward read
-  bool nonlinearity = false;   // its moe_act, here of every feed-forward: what the last matrix reads
+  bool attention_core = true;        // [core_attn]
+  bool norm_output = false;          // [layernorm] what attention and feed-forward read
+  bool nonlinearity = false;         // of every feed-forward: what the last matrix reads
+  bool expert_nonlinearity = false;  // [moe_act] of routed experts
+  bool latent_up = false;     // [mla_up_proj] queries, keys and values from narrow vectors, with their norms
+  bool feed_forward = false;  // [mlp] of layers without experts
+  bool experts = false;       // [moe] router, dispatch, experts, shared ones too
+  bool shared_experts = false;
+  // In place of all these, torchtitan's "op": attention's output and every second matrix product
+  // of a layer are kept, all else runs again; see operations.h.
+  bool operations = false;
+
+  // Whether linear layers of such a layer run again.
+  bool MultipliesAgain(bool has_experts) const {
+    return operations || latent_up || (has_experts ? experts || shared_experts : feed_forward);
+  }
 };
 
 // How tokens get to the experts of other ranks.
@@ -82,6 +97,12 @@ struct ContextSpread {
   std::int64_t ring() const { return ranks / ulysses; }
 };
 
+// A sequence that passes the pipeline in equal parts, one after the other (sequence 1F1B).
+// Attention of part i sees the keys and values of parts 0 to i, which wait where they were made.
+struct SequencePart {
+  std::int64_t index = 0, count = 1;
+};
+
 // In what linear layers multiply; see quantise.h.
 enum class Recipe : std::uint8_t {
   kNone,           // Execution::format
@@ -112,10 +133,11 @@ struct Execution {
   SelectiveModules selective;
   ExpertSpread experts;
   ContextSpread context;
+  SequencePart part;
   Matmul matmul;
 
-  // Tokens of each sequence that this rank has. REQUIRES: context.ranks divides sequence_length
-  std::int64_t local_length() const { return sequence_length / context.ranks; }
+  // Tokens of each sequence that this rank works on at once. REQUIRES: both divide sequence_length
+  std::int64_t local_length() const { return sequence_length / context.ranks / part.count; }
   std::int64_t expert_tensor() const { return experts.expert_tensor > 0 ? experts.expert_tensor : tensor; }
   // Whether tokens leave the tensor group to visit experts.
   bool spreads_experts() const { return experts.expert > 1 || expert_tensor() != tensor; }
@@ -126,6 +148,7 @@ struct Activation {
   const char* name = "";
   sim::Bytes bytes;        // on this rank
   bool selective = false;  // dropped by selective recomputation
+  bool instead = false;    // kept by it only, in place of such
 };
 
 // One collective on the tokens' way to the experts or back.
@@ -142,6 +165,7 @@ struct ExpertMove {
 // Work and moves of routed experts that are spread.
 struct SpreadExperts {
   std::vector<sim::Kernel> forward, backward;
+  std::vector<sim::Kernel> again;  // of `forward`, by selective recomputation where no token travels again
   std::vector<ExpertMove> outward, homeward;  // the backward's gradients travel likewise
   // Without sequence parallelism the ranks of a tensor group share out their tokens, and
   // gather the results (in the backward, the gradients) again: the whole tensor. Else zero.
@@ -178,14 +202,21 @@ struct ContextCore {
   sim::Bytes query_heads, key_heads, value_heads, output_heads;
 };
 
+// What selective recomputation executes again at the start of backward_main, in the
+// phases of a forward; all empty where it has nothing to do.
+struct Again {
+  std::vector<sim::Kernel> before_gather, main, after_reduce;
+  sim::Bytes gather, reduce;  // over the tensor group, as gather_forward and reduce_forward
+  bool core = false;          // the core in Block::context, between main and after_reduce
+  bool travel = false;        // tokens, to spread experts (all of SpreadExperts::forward) and back
+};
+
 struct Block {
   const char* name = "";  // "attention", "mlp", "experts", "embedding", "head"
 
   std::vector<sim::Kernel> before_gather, main, after_reduce;
   std::vector<sim::Kernel> backward_head, backward_main, backward_weight, backward_tail;
-  // What selective recomputation executes again at the start of backward_main;
-  // empty where it has nothing to do.
-  std::vector<sim::Kernel> selective_recompute;
+  Again again;
 
   std::vector<Activation> activations;  // kept when nothing is recomputed
 
@@ -200,6 +231,7 @@ struct Block {
   // Bytes of the tensor that tensor-parallel communication moves: the whole
   // [sequence, batch, hidden] tensor, before it is cut. Zero where there is none.
   sim::Bytes gather_forward, reduce_forward, gather_backward, reduce_backward;
+  sim::Bytes gather_output;  // gathered behind main, where nothing is reduced
   // With sequence parallelism the backward gathers the forward's input again
   // for the weight gradient, beside backward_main. Zero otherwise.
   sim::Bytes gather_again;

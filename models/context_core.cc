@@ -199,8 +199,12 @@ std::vector<Kernel>* AddCoreBackwardTo(const Core& core, Block* block) {
 }
 
 void AddCoreAgain(const Core& core, Block* block) {
-  if (core.execution.context.ranks > 1 || !core.execution.selective.attention_core) return;
-  AddCoreForward(core, &block->selective_recompute);
+  if (!core.execution.selective.attention_core) return;
+  if (core.execution.context.ranks > 1) {
+    block->again.core = true;
+  } else {
+    AddCoreForward(core, &block->again.main);
+  }
 }
 
 }  // namespace models

@@ -18,8 +18,7 @@ void AddContextCore(const Core& core, ContextCore* context);
 // Block::context. Both return where the kernels behind the core go. REQUIRES: forward first
 std::vector<sim::Kernel>* AddCoreForwardTo(const Core& core, Block* block);
 std::vector<sim::Kernel>* AddCoreBackwardTo(const Core& core, Block* block);
-// The core as selective recomputation runs it again; nothing where it is in Block::context,
-// whose communication runs again too.
+// The core as selective recomputation runs it again, with its communication where it has some.
 void AddCoreAgain(const Core& core, Block* block);
 
 // Key and value heads that each head of this rank becomes in the Ulysses exchange: more

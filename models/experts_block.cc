@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/experts_layer.h"
 #include "models/feed_forward.h"
 #include "models/kernels.h"
 #include "models/parameters.h"
@@ -26,8 +27,9 @@ sim::NumberFormat RouterFormat(sim::NumberFormat format) {
 std::int64_t RowsOf(const Model& m, const Execution& e, std::int64_t tokens) {
   const Experts& experts = m.experts;
   if (e.experts.capacity_factor == 0) return tokens * experts.per_token;
-  return experts.routed *
-         ExpertCapacity(tokens, experts.routed, experts.per_token, e.experts.capacity_factor);
+  const std::int64_t filled =
+      experts.routed * ExpertCapacity(tokens, experts.routed, experts.per_token, e.experts.capacity_factor);
+  return e.experts.dispatcher == Dispatcher::kDeepEp ? std::min(tokens * experts.per_token, filled) : filled;
 }
 
 // Of `rows` of one rank, those for the experts of this rank's group.
@@ -58,45 +60,34 @@ std::int64_t OwnTokens(const Execution& e, const Sizes& sizes) {
   return (sizes.tokens + e.tensor - 1) / e.tensor;
 }
 
-struct Layer {
-  Layer(const Model& m, const Execution& e)
-      : model(m),
-        execution(e),
-        sizes(m, e),
-        own(OwnTokens(e, sizes)),
-        rows(RowsOf(m, e, own)),
-        routed(m, e, kRoutedNames, RowsAtExperts(e, rows), m.experts.ffn / e.expert_tensor(),
-               m.experts.routed / e.experts.expert),
-        shared(m, e, kSharedNames, sizes.tokens, m.experts.shared * (m.experts.shared_ffn / e.tensor), 1) {
-    CHECK(CanSpread(m, e.experts.expert, e.expert_tensor()));
-    logits = m.experts.routed + (m.experts.shared_gate ? 1 : 0);
-    whole_bytes = sizes.whole_h * sizes.element;
-    cut_bytes = sizes.cut_h * sizes.element;
-    own_bytes = own * m.hidden * sizes.element;
-    sent_bytes = rows * m.hidden * sizes.element;
-    permuted_bytes = routed.rows * m.hidden * sizes.element;
-    score_bytes = 4 * sizes.cut * logits;
-    down_bias_bytes = m.biases.mlp ? routed.experts * m.hidden * sizes.element : 0;
-  }
-  bool has_shared() const { return shared.ffn > 0; }
+}  // namespace
 
-  const Model& model;
-  const Execution& execution;
-  Sizes sizes;
-  std::int64_t own;   // tokens that this rank takes to experts
-  std::int64_t rows;  // of this rank's tokens: once for each expert that they visit
-  FeedForward routed, shared;
-  std::int64_t logits;           // of one token: of the routed experts and the shared ones' gate
-  std::int64_t whole_bytes;      // of the block's input and output
-  std::int64_t cut_bytes;        // of this rank's part of them
-  std::int64_t own_bytes;        // of its own tokens
-  std::int64_t sent_bytes;       // of `rows`
-  std::int64_t permuted_bytes;   // of what enters and leaves the routed experts
-  std::int64_t score_bytes;      // of the router's scores, FP32
-  std::int64_t down_bias_bytes;  // of the routed experts' output biases; 0 without
-};
+ExpertsLayer::ExpertsLayer(const Model& m, const Execution& e)
+    : model(m),
+      execution(e),
+      sizes(m, e),
+      own(OwnTokens(e, sizes)),
+      rows(RowsOf(m, e, own)),
+      routed(m, e, kRoutedNames, RowsAtExperts(e, rows), m.experts.ffn / e.expert_tensor(),
+             m.experts.routed / e.experts.expert),
+      shared(m, e, kSharedNames, sizes.tokens, m.experts.shared * (m.experts.shared_ffn / e.tensor), 1) {
+  CHECK(CanSpread(m, e.experts.expert, e.expert_tensor()));
+  routed.nonlinearity_again = routed.nonlinearity_again || e.selective.expert_nonlinearity;
+  routed.runs_again = e.selective.experts;
+  shared.runs_again = e.selective.experts || e.selective.shared_experts;
+  logits = m.experts.routed + (m.experts.shared_gate ? 1 : 0);
+  whole_bytes = sizes.whole_h * sizes.element;
+  cut_bytes = sizes.cut_h * sizes.element;
+  own_bytes = own * m.hidden * sizes.element;
+  sent_bytes = rows * m.hidden * sizes.element;
+  permuted_bytes = routed.rows * m.hidden * sizes.element;
+  score_bytes = 4 * sizes.cut * logits;
+  down_bias_bytes = m.biases.mlp ? routed.experts * m.hidden * sizes.element : 0;
+}
 
-void AddRouter(const Layer& layer, Block* block) {
+namespace {
+
+void AddRouter(const ExpertsLayer& layer, Block* block) {
   const Sizes& sizes = layer.sizes;
   const std::int64_t hidden = layer.model.hidden;
   const auto format = RouterFormat(layer.execution.format);
@@ -113,7 +104,7 @@ void AddRouter(const Layer& layer, Block* block) {
   tail->push_back(Moves("branch_gradient_sum", 3 * sizes.cut_h * sizes.element));
 }
 
-void AddWeightCasts(const Layer& layer, Block* block) {
+void AddWeightCasts(const ExpertsLayer& layer, Block* block) {
   AddFeedForwardWeightCasts(layer.routed, block);
   if (layer.execution.spreads_experts()) {
     block->spread_cast_weights = block->cast_weights;
@@ -122,7 +113,7 @@ void AddWeightCasts(const Layer& layer, Block* block) {
   if (layer.has_shared()) AddFeedForwardWeightCasts(layer.shared, block);
 }
 
-void AddExperts(const Layer& layer, std::vector<Kernel>* main) {
+void AddExperts(const ExpertsLayer& layer, std::vector<Kernel>* main) {
   const std::int64_t moved = layer.whole_bytes + layer.permuted_bytes;
   main->push_back(Moves("permute", moved, MemoryClass::kGather));
   AddCast("cast_input", layer.execution, layer.routed.rows * layer.model.hidden, main);
@@ -136,7 +127,7 @@ void AddExperts(const Layer& layer, std::vector<Kernel>* main) {
   if (layer.model.parallel_residual) main->push_back(Moves("branch_sum", 3 * layer.whole_bytes));
 }
 
-void AddExpertsBackward(const Layer& layer, Block* block) {
+void AddExpertsBackward(const ExpertsLayer& layer, Block* block) {
   const std::int64_t moved = layer.whole_bytes + layer.permuted_bytes;
   std::vector<Kernel>* main = &block->backward_main;
   main->push_back(Moves("unpermute_backward", moved, MemoryClass::kGather));
@@ -153,23 +144,25 @@ void AddExpertsBackward(const Layer& layer, Block* block) {
   AddUpWeightGradient(layer.shared, &block->backward_weight);
 }
 
-void AddActivations(const Layer& layer, std::vector<Activation>* kept) {
+void AddActivations(const ExpertsLayer& layer, std::vector<Activation>* kept) {
   const Bytes cut(layer.cut_bytes);
   if (!layer.model.parallel_residual) kept->push_back({"norm_input", cut});
   if (!SharesNorm(layer.model))
     kept->push_back({"router_input", cut, layer.execution.selective.norm_output});  // and the shared experts'
-  kept->push_back({"router_scores", Bytes(layer.score_bytes)});
-  kept->push_back(
-      {"expert_input", Bytes(LinearInputBytes(layer.execution, layer.routed.rows * layer.model.hidden))});
+  const bool again = layer.execution.selective.experts;
+  kept->push_back({"router_scores", Bytes(layer.score_bytes), again});
+  kept->push_back({"expert_input",
+                   Bytes(LinearInputBytes(layer.execution, layer.routed.rows * layer.model.hidden)), again});
   if (layer.has_shared() && layer.execution.matmul.recipe != Recipe::kNone) {
-    kept->push_back({"shared_input", Bytes(LinearInputBytes(layer.execution, layer.sizes.cut_h))});
+    kept->push_back({"shared_input", Bytes(LinearInputBytes(layer.execution, layer.sizes.cut_h)),
+                     layer.shared.runs_again});
   }
   AddFeedForwardActivations(layer.routed, kept);
   if (layer.has_shared()) AddFeedForwardActivations(layer.shared, kept);
 }
 
 // Of rows at the experts: as they came in 16 bits, or in eight, cast by their sender.
-void AddArrivedCast(const char* name, const Layer& layer, std::vector<Kernel>* kernels) {
+void AddArrivedCast(const char* name, const ExpertsLayer& layer, std::vector<Kernel>* kernels) {
   const std::int64_t numbers = layer.routed.rows * layer.model.hidden;
   if (layer.execution.experts.fp8_dispatch) {
     AddSecondCopy(layer.execution, numbers, kernels);
@@ -179,11 +172,12 @@ void AddArrivedCast(const char* name, const Layer& layer, std::vector<Kernel>* k
 }
 
 // Work of a rank's experts on rows of other ranks.
-void AddSpreadWork(const Layer& layer, Block* block) {
+void AddSpreadWork(const ExpertsLayer& layer, Block* block) {
   const FeedForward& routed = layer.routed;
   SpreadExperts* spread = &block->experts;
   spread->rows = routed.rows;
   if (routed.rows == 0) return;
+  AddNonlinearityAgain(routed, &spread->again);
   const Dispatcher dispatcher = layer.execution.experts.dispatcher;
   // Rows arrive by sender, in each by expert; one expert's are brought together. The
   // others arrive as tokens, of which rows are made here.
@@ -206,76 +200,9 @@ void AddSpreadWork(const Layer& layer, Block* block) {
   if (moves) spread->backward.push_back(Moves("sort_by_expert_backward", moved, MemoryClass::kGather));
 }
 
-using Group = ExpertMove::Group;
-using Kind = sim::CollectiveKind;
-
-void AddAllToAll(const Layer& layer, std::int64_t row_out, std::int64_t row_home, SpreadExperts* spread) {
-  const Execution& e = layer.execution;
-  const bool uneven = !e.experts.loads.empty() && e.experts.capacity_factor == 0;
-  const std::int64_t gathered = layer.routed.rows;  // of all ranks that cut an expert
-  if (e.experts.expert > 1) {
-    spread->outward.push_back(
-        {Kind::kAllToAll, Group::kExpert, Bytes(layer.rows * row_out), {}, uneven, true});
-  }
-  if (e.expert_tensor() > 1 && gathered > 0) {
-    spread->outward.push_back(
-        {Kind::kAllGather, Group::kExpertTensor, Bytes(gathered * row_out), {}, false, true});
-    spread->homeward.push_back(
-        {Kind::kReduceScatter, Group::kExpertTensor, Bytes(gathered * row_home), {}, false, false});
-  }
-  if (e.experts.expert > 1) {
-    spread->homeward.push_back(
-        {Kind::kAllToAll, Group::kExpert, Bytes(layer.rows * row_home), {}, uneven, false});
-  }
-}
-
-// A row for each node other than its own, to the rank of the same rail there, and
-// from it, or from its own rank, to each other rank of the node that has work.
-void AddByNode(const Layer& layer, std::int64_t row_out, std::int64_t row_home, SpreadExperts* spread) {
-  const ExpertSpread& e = layer.execution.experts;
-  const Experts& experts = layer.model.experts;
-  const auto tokens = static_cast<double>(layer.own);
-  const auto nodes = static_cast<double>(e.nodes), ranks = static_cast<double>(e.expert);
-  const std::int64_t limit = e.node_limit > 0 ? std::min(e.node_limit, e.nodes) : e.nodes;
-  const double to_nodes = VisitedShares(experts.routed, experts.per_token, e.nodes, e.nodes, limit);
-  const double to_ranks = VisitedShares(experts.routed, experts.per_token, e.expert, e.nodes, limit);
-  // One of `nodes` is the token's own; one of a node's ranks has the row already.
-  const double between = tokens * to_nodes * (nodes - 1) / nodes;
-  const double inside = tokens * to_ranks * (1 - nodes / ranks);
-  for (const bool outward : {true, false}) {
-    const auto row = static_cast<double>(outward ? row_out : row_home);
-    const Bytes inside_bytes(std::llround(inside * row));
-    const Bytes size = Bytes(std::llround(between * row)) + inside_bytes;
-    (outward ? spread->outward : spread->homeward)
-        .push_back({Kind::kAllToAllByNode, Group::kExpert, size, inside_bytes, false, outward});
-  }
-}
-
-void AddMoves(const Layer& layer, SpreadExperts* spread) {
-  constexpr std::int64_t kScaledChannels = 128, kScaleBytes = 4;  // DeepSeek-V3, section 3.3.2
-  const Execution& e = layer.execution;
-  const std::int64_t hidden = layer.model.hidden;
-  const std::int64_t row_home = hidden * layer.sizes.element;
-  const std::int64_t row_out = e.experts.fp8_dispatch
-                                   ? hidden + (hidden + kScaledChannels - 1) / kScaledChannels * kScaleBytes
-                                   : row_home;
-  const std::int64_t tokens = layer.own * e.experts.expert * e.expert_tensor();
-  switch (e.experts.dispatcher) {
-    case Dispatcher::kAllToAll:
-      return AddAllToAll(layer, row_out, row_home, spread);
-    case Dispatcher::kAllGather:
-      spread->outward.push_back({Kind::kAllGather, Group::kBoth, Bytes(tokens * row_out), {}, false, true});
-      spread->homeward.push_back(
-          {Kind::kReduceScatter, Group::kBoth, Bytes(tokens * row_home), {}, false, false});
-      return;
-    case Dispatcher::kDeepEp:
-      return AddByNode(layer, row_out, row_home, spread);
-  }
-}
-
 // The way of a rank's own tokens to rows and back. What travels as tokens becomes
 // rows at the experts.
-void AddSpread(const Layer& layer, Block* block) {
+void AddSpread(const ExpertsLayer& layer, Block* block) {
   block->spread = true;
   const bool permutes = layer.execution.experts.dispatcher == Dispatcher::kAllToAll;
   const std::int64_t moved = layer.own_bytes + layer.sent_bytes;
@@ -301,7 +228,7 @@ void AddSpread(const Layer& layer, Block* block) {
 }
 
 // What a rank does before its gradients travel, and after they came back.
-void AddSpreadEnds(const Layer& layer, bool before, Block* block) {
+void AddSpreadEnds(const ExpertsLayer& layer, bool before, Block* block) {
   const bool permutes = layer.execution.experts.dispatcher == Dispatcher::kAllToAll;
   const std::int64_t moved = layer.own_bytes + layer.sent_bytes;
   std::vector<Kernel>* phase = before ? &block->backward_head : &block->backward_tail;
@@ -311,7 +238,36 @@ void AddSpreadEnds(const Layer& layer, bool before, Block* block) {
   if (!before && layer.has_shared()) phase->push_back(Moves("shared_gradient_sum", 3 * layer.cut_bytes));
 }
 
-Block SpreadBlock(const Layer& layer) {
+// What a part of the forward runs again, by Megatron-LM's names: moe, or shared_experts.
+// The norm's kernels come first and are no part of either.
+void AddPartsAgain(const ExpertsLayer& layer, std::size_t norm_kernels, const std::vector<Kernel>& homecoming,
+                   Block* block) {
+  const SelectiveModules& modules = layer.execution.selective;
+  Again* again = &block->again;
+  if (!modules.experts && !(modules.shared_experts && layer.has_shared())) return;
+  again->gather = block->gather_forward;
+  again->reduce = block->reduce_forward;
+  if (modules.experts) {
+    again->before_gather.insert(again->before_gather.end(),
+                                block->before_gather.begin() + static_cast<std::ptrdiff_t>(norm_kernels),
+                                block->before_gather.end());
+    again->main.insert(again->main.end(), block->main.begin(), block->main.end());
+    again->after_reduce = homecoming;
+    again->travel = block->spread;
+    return;
+  }
+  if (block->spread) {
+    Block cast;
+    AddGatheredInputCast(layer.model, layer.execution, &cast);
+    again->before_gather.insert(again->before_gather.end(), cast.before_gather.begin(),
+                                cast.before_gather.end());
+  } else {
+    AddCast("cast_input", layer.execution, layer.sizes.whole_h, &again->main);
+  }
+  AddFeedForward(layer.shared, &again->main);
+}
+
+Block SpreadBlock(const ExpertsLayer& layer) {
   const Model& model = layer.model;
   const Execution& execution = layer.execution;
   const bool own_norm = !SharesNorm(model);
@@ -320,16 +276,21 @@ Block SpreadBlock(const Layer& layer) {
   block.name = "experts";
   AddActivations(layer, &block.activations);
   if (own_norm) AddNorm("norm", model.norm, layer.sizes.cut, model.hidden, execution, &block.before_gather);
+  const std::size_t norm_kernels = block.before_gather.size();
   AddSpreadEnds(layer, false, &block);
   AddRouter(layer, &block);
   AddSpread(layer, &block);
   AddWeightCasts(layer, &block);
+  const std::vector<Kernel> homecoming = block.after_reduce;
   AddAfterReduce(model, execution, bias, &block);
   AddBackwardHead(model, execution, bias, &block);
+  if (own_norm) AddNormAgain(model, execution, &block);
+  if (layer.has_shared()) AddNonlinearityAgain(layer.shared, &block.again.main);
   AddSpreadEnds(layer, true, &block);
   if (own_norm) AddBackwardTail(model, execution, &block);
   if (layer.has_shared()) AddCommunication(model, execution, Half::kFeedForward, &block);
   if (layer.own < layer.sizes.cut) block.experts.gather = Bytes(layer.whole_bytes);
+  AddPartsAgain(layer, norm_kernels, homecoming, &block);
   return block;
 }
 
@@ -342,24 +303,8 @@ std::int64_t ExpertCapacity(std::int64_t tokens, std::int64_t routed, std::int64
   return wanted < static_cast<double>(tokens) ? static_cast<std::int64_t>(wanted) : tokens;
 }
 
-double VisitedShares(std::int64_t experts, std::int64_t per_token, std::int64_t bins, std::int64_t nodes,
-                     std::int64_t limit) {
-  CHECK(experts > 0 && per_token > 0 && bins > 0 && nodes > 0 && limit > 0);
-  CHECK(experts % bins == 0 && experts % nodes == 0);
-  const std::int64_t choice = experts / nodes * limit;
-  const std::int64_t own = std::min(experts / bins, choice);
-  double missed = 1;  // the chance that none of the experts of one share is chosen
-  for (std::int64_t i = 0; i < per_token; ++i) {
-    missed *= static_cast<double>(std::max<std::int64_t>(choice - own - i, 0)) /
-              static_cast<double>(std::max<std::int64_t>(choice - i, 1));
-  }
-  const double reachable =
-      static_cast<double>(bins) * static_cast<double>(limit) / static_cast<double>(nodes);
-  return reachable * (1 - missed);
-}
-
 Block ExpertsBlock(const Model& model, const Execution& execution) {
-  const Layer layer(model, execution);
+  const ExpertsLayer layer(model, execution);
   if (execution.spreads_experts()) return SpreadBlock(layer);
   const bool own_norm = !SharesNorm(model);
   // The routed experts add their biases before the sum; the shared ones' comes after it.
@@ -368,14 +313,15 @@ Block ExpertsBlock(const Model& model, const Execution& execution) {
   block.name = "experts";
   AddActivations(layer, &block.activations);
   if (own_norm) AddNorm("norm", model.norm, layer.sizes.cut, model.hidden, execution, &block.before_gather);
+  const std::size_t norm_kernels = block.before_gather.size();
   AddRouter(layer, &block);
   AddExperts(layer, &block.main);
   AddWeightCasts(layer, &block);
   AddAfterReduce(model, execution, bias, &block);
   AddBackwardHead(model, execution, bias, &block);
   if (own_norm) AddNormAgain(model, execution, &block);
-  AddNonlinearityAgain(layer.routed, &block.selective_recompute);
-  if (layer.has_shared()) AddNonlinearityAgain(layer.shared, &block.selective_recompute);
+  AddNonlinearityAgain(layer.routed, &block.again.main);
+  if (layer.has_shared()) AddNonlinearityAgain(layer.shared, &block.again.main);
   AddExpertsBackward(layer, &block);
   if (own_norm) AddBackwardTail(model, execution, &block);
   // The router and the permutation read 16 bits, so that is what is gathered.
@@ -383,6 +329,7 @@ Block ExpertsBlock(const Model& model, const Execution& execution) {
   in_16_bits.matmul = {};
   AddCommunication(model, in_16_bits, Half::kFeedForward, &block);
   if (!layer.has_shared()) block.gather_again = {};
+  AddPartsAgain(layer, norm_kernels, {}, &block);
   return block;
 }
 

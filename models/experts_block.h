@@ -43,7 +43,8 @@ namespace models {
 
 Block ExpertsBlock(const Model& model, const Execution& execution);
 
-// Rows that every expert takes of `tokens` tokens of one rank, and is padded to:
+// Rows that every expert takes of `tokens` tokens of one rank, and is padded to (but for kDeepEp,
+// which drops what is beyond and pads nothing):
 // min(tokens, ceil(tokens per_token / routed * factor)).
 // Source: Megatron-LM, core/transformer/moe/moe_utils.py, get_capacity; the bound: a
 // token visits an expert once. REQUIRES: all > 0
@@ -52,9 +53,10 @@ std::int64_t ExpertCapacity(std::int64_t tokens, std::int64_t routed, std::int64
 // How many of `bins` equal shares of the experts one token visits on average, that
 // chooses `per_token` of `experts` evenly: bins (1 - C(experts - own, k) / C(experts, k)).
 // Where all its experts lie on `limit` of `nodes` nodes, among which bins are spread
-// evenly, only those count. REQUIRES: all > 0; bins and nodes divide experts
+// evenly, only those count. Of the choices `kept` remain, a share of each experts'; the others are
+// dropped, and a share that keeps none is not visited. REQUIRES: all > 0; bins and nodes divide experts
 double VisitedShares(std::int64_t experts, std::int64_t per_token, std::int64_t bins, std::int64_t nodes,
-                     std::int64_t limit);
+                     std::int64_t limit, double kept = 1);
 
 }  // namespace models
 

@@ -76,6 +76,7 @@ FeedForward::FeedForward(const Model& m, const Execution& e, const FeedForwardNa
   up_bytes = rows * up * element;
   down_bytes = rows * ffn * element;
   bias_bytes = m.biases.mlp ? experts * up * element : 0;
+  nonlinearity_again = e.selective.nonlinearity;
 }
 
 namespace {
@@ -108,7 +109,7 @@ void AddNonlinearityBackward(const FeedForward& ff, std::vector<Kernel>* kernels
 }  // namespace
 
 void AddNonlinearityAgain(const FeedForward& ff, std::vector<Kernel>* kernels) {
-  if (ff.execution.selective.nonlinearity) AddNonlinearity(ff, kernels);
+  if (ff.nonlinearity_again && !ff.runs_again) AddNonlinearity(ff, kernels);
 }
 
 void AddFeedForward(const FeedForward& ff, std::vector<Kernel>* kernels) {
@@ -143,16 +144,17 @@ void AddUpWeightGradient(const FeedForward& ff, std::vector<Kernel>* kernels) {
 
 void AddFeedForwardActivations(const FeedForward& ff, std::vector<Activation>* kept) {
   const Bytes inner(ff.down_bytes);
+  const bool all = ff.runs_again, others = all || ff.execution.selective.operations;
   if (ff.model.gated) {
-    kept->push_back({ff.names.gate_output, inner});
-    kept->push_back({ff.names.up_output, inner});
+    kept->push_back({ff.names.gate_output, inner, all});
+    kept->push_back({ff.names.up_output, inner, others});
     // One kernel for gate and product computes the gate again in its backward.
-    if (!ff.execution.fused) kept->push_back({ff.names.nonlinearity_output, inner});
+    if (!ff.execution.fused) kept->push_back({ff.names.nonlinearity_output, inner, others});
   } else {
-    kept->push_back({ff.names.nonlinearity_input, inner});
+    kept->push_back({ff.names.nonlinearity_input, inner, all});
   }
   kept->push_back({ff.names.down_input, Bytes(LinearInputBytes(ff.execution, ff.rows * ff.ffn)),
-                   ff.execution.selective.nonlinearity});
+                   others || ff.nonlinearity_again});
 }
 
 }  // namespace models

@@ -36,6 +36,9 @@ struct FeedForward {
   std::int64_t up_bytes;    // of them
   std::int64_t down_bytes;  // of what enters the last linear layer
   std::int64_t bias_bytes;  // of the first layers' biases; 0 without
+  // By selective recomputation: the nonlinearity alone, or all of it from its input.
+  bool nonlinearity_again;
+  bool runs_again = false;
 };
 
 void AddFeedForward(const FeedForward& ff, std::vector<sim::Kernel>* kernels);
@@ -43,7 +46,7 @@ void AddFeedForwardWeightCasts(const FeedForward& ff, Block* block);
 // From the gradient of the output to that of the input, with the weight gradient of
 // the last linear layer; that of the first is AddUpWeightGradient().
 void AddFeedForwardBackward(const FeedForward& ff, std::vector<sim::Kernel>* kernels);
-// As selective recomputation runs it again; nothing where its output is kept.
+// As selective recomputation runs it again; nothing where its output is kept, or all runs again.
 void AddNonlinearityAgain(const FeedForward& ff, std::vector<sim::Kernel>* kernels);
 void AddUpWeightGradient(const FeedForward& ff, std::vector<sim::Kernel>* kernels);
 

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 
+#include "models/block.h"
 #include "models/model.h"
 #include "sim/base/units.h"
 
@@ -42,9 +43,20 @@ FlopsOf ForwardFlops(const Model& model, std::int64_t sequences, std::int64_t se
 sim::Wide ModelFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
                      AttentionCount count = AttentionCount::kFull);
 
-// What recomputation adds: the attention core once more (selective), or every
-// layer's forward once more (full; not the head). HFU counts model FLOPs and these.
+// Forward of the model's prediction modules: of each one layer more, as the last, a matrix
+// 2 hidden x hidden, and the logits.
+FlopsOf PredictionFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
+                        AttentionCount count = AttentionCount::kFull);
+
+// The attention core once more: what selective recomputation meant in Korthikanti et al. 2022.
 sim::Wide SelectiveRecomputeFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
+                                  AttentionCount count = AttentionCount::kFull);
+
+// What recomputation adds: the modules of execution.selective once more, in the layers and in so many
+// prediction modules, or every layer's forward once more (full; not the head). HFU counts model FLOPs
+// and these.
+sim::Wide SelectiveRecomputeFlops(const Model& model, const Execution& execution, std::int64_t sequences,
+                                  std::int64_t sequence_length, std::int64_t predictions = 0,
                                   AttentionCount count = AttentionCount::kFull);
 sim::Wide FullRecomputeFlops(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
                              AttentionCount count = AttentionCount::kFull);

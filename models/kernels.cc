@@ -21,7 +21,7 @@ Sizes::Sizes(const Model& model, const Execution& execution) {
   const std::int64_t tensor = execution.tensor;
   CHECK(CanShare(model, tensor));
   CHECK(!execution.sequence_parallel || execution.local_length() % tensor == 0);
-  CHECK(execution.sequence_length % execution.context.ranks == 0);
+  CHECK(execution.sequence_length % (execution.context.ranks * execution.part.count) == 0);
   element = ElementWidth(execution.format);
   tokens = execution.micro_batch * execution.local_length();
   cut = execution.sequence_parallel ? tokens / tensor : tokens;
@@ -132,7 +132,7 @@ void AddNormBackward(const char* name, std::int64_t rows, std::int64_t width, co
 void AddNormAgain(const Model& model, const Execution& execution, Block* block) {
   if (!execution.selective.norm_output) return;
   AddNorm("norm", model.norm, Sizes(model, execution).cut, model.hidden, execution,
-          &block->selective_recompute);
+          &block->again.before_gather);
 }
 
 void AddAfterReduce(const Model& model, const Execution& execution, bool bias, Block* block) {
@@ -229,6 +229,7 @@ sim::Wide LargestKernelFlops(const Model& model, const Execution& execution) {
   const sim::Wide widest =
       std::max({static_cast<sim::Wide>(query + 2 * kv), static_cast<sim::Wide>(matrices * model.ffn / tensor),
                 static_cast<sim::Wide>(rows), static_cast<sim::Wide>(experts.routed + 1),
+                static_cast<sim::Wide>(model.prediction_modules > 0 ? 2 * model.hidden / tensor : 0),
                 static_cast<sim::Wide>(matrices) * experts.all_shared_ffn() / tensor,
                 RoutedRows(model, execution) * matrices * experts.ffn / execution.expert_tensor()});
   sim::Wide linear = 2 * tokens * widest * model.hidden;
@@ -241,7 +242,7 @@ sim::Wide LargestKernelFlops(const Model& model, const Execution& execution) {
   }
   const std::int64_t core = heads * std::max(model.head_dim, model.value_dim());
   // A causal piece that ends the sequence sees nearly all keys; whole sequences see half of them.
-  const std::int64_t seen = execution.context.ranks > 1 ? 2 : 1;
+  const std::int64_t seen = execution.context.ranks * execution.part.count > 1 ? 2 : 1;
   return std::max(linear, 5 * seen * tokens * execution.sequence_length * core);
 }
 

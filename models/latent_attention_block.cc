@@ -51,19 +51,25 @@ void AddDown(const Projections& p, Block* block) {
   AddNorm("kv_norm", core.model.norm, cut, p.latent.kv_rank, core.execution, kernels);
 }
 
+void AddUp(const Projections& p, std::vector<Kernel>* kernels) {
+  const Core& core = p.core;
+  const auto format = LinearFormat(core.execution);
+  AddCast("cast_input", core.execution, p.tokens * p.from, kernels);
+  AddCast("cast_input", core.execution, p.tokens * p.latent.kv_rank, kernels);
+  kernels->push_back(Gemm("query_up", {p.tokens, core.sizes.query, p.from, 1}, format));
+  kernels->push_back(Gemm("kv_up", {p.tokens, p.kv_up, p.latent.kv_rank, 1}, format));
+  AddRotary(core, "rotary", p.rotary_bytes, kernels);
+  kernels->push_back(Moves("assemble_keys", p.assemble_bytes));
+}
+
 void AddMain(const Projections& p, Block* block) {
   const Core& core = p.core;
   const auto format = LinearFormat(core.execution);
   std::vector<Kernel>* main = &block->main;
-  AddCast("cast_input", core.execution, p.tokens * p.from, main);
-  AddCast("cast_input", core.execution, p.tokens * p.latent.kv_rank, main);
+  AddUp(p, main);
   AddWeightCast(core.execution, core.sizes.query, p.from, 1, block);
   AddWeightCast(core.execution, p.kv_up, p.latent.kv_rank, 1, block);
   AddWeightCast(core.execution, core.model.hidden, core.sizes.output, 1, block);
-  main->push_back(Gemm("query_up", {p.tokens, core.sizes.query, p.from, 1}, format));
-  main->push_back(Gemm("kv_up", {p.tokens, p.kv_up, p.latent.kv_rank, 1}, format));
-  AddRotary(core, "rotary", p.rotary_bytes, main);
-  main->push_back(Moves("assemble_keys", p.assemble_bytes));
   main = AddCoreForwardTo(core, block);
   AddCast("cast_input", core.execution, p.tokens * core.sizes.output, main);
   main->push_back(Gemm("attention_output", {p.tokens, core.model.hidden, core.sizes.output, 1}, format));
@@ -114,16 +120,37 @@ void AddActivations(const Projections& p, Block* block) {
   const std::int64_t row = core.sizes.cut * core.sizes.element;  // one number of each token
   const auto input = [&](std::int64_t numbers) { return Bytes(LinearInputBytes(core.execution, numbers)); };
   const Bytes cut(core.sizes.cut_h * core.sizes.element);
+  const SelectiveModules& modules = core.execution.selective;
   std::vector<Activation>* kept = &block->activations;
   kept->push_back({"norm_input", cut});
-  kept->push_back({"down_input", input(core.sizes.cut_h), core.execution.selective.norm_output});
+  kept->push_back({"down_input", input(core.sizes.cut_h), modules.norm_output});
   if (p.narrow_query) {
     kept->push_back({"query_norm_input", Bytes(row * p.latent.query_rank)});
-    kept->push_back({"query_up_input", input(core.sizes.cut * p.latent.query_rank)});
+    kept->push_back({"query_up_input", input(core.sizes.cut * p.latent.query_rank), modules.latent_up});
+  } else if (modules.latent_up && core.execution.matmul.recipe != Recipe::kNone) {
+    kept->push_back({"query_up_source", cut, false, /*instead=*/true});  // 16 bits, to be cast again
   }
   kept->push_back({"kv_norm_input", Bytes(row * p.latent.kv_rank)});
-  kept->push_back({"kv_up_input", input(core.sizes.cut * p.latent.kv_rank)});
+  kept->push_back({"kv_up_input", input(core.sizes.cut * p.latent.kv_rank), modules.latent_up});
   AddCoreActivations(core, kept);
+}
+
+// Megatron-LM's mla_up_proj: from the narrow vectors, through their norms (which Transformer
+// Engine has in the layers that follow them), to whole queries, keys and values; the rotary
+// part of keys was kept as it was gathered.
+void AddUpAgain(const Projections& p, Block* block) {
+  const Core& core = p.core;
+  const Execution& execution = core.execution;
+  if (!execution.selective.latent_up) return;
+  std::vector<Kernel>* norms = &block->again.before_gather;
+  if (p.narrow_query) {
+    AddNorm("query_norm", core.model.norm, core.sizes.cut, p.latent.query_rank, execution, norms);
+  }
+  AddNorm("kv_norm", core.model.norm, core.sizes.cut, p.latent.kv_rank, execution, norms);
+  AddUp(p, &block->again.main);
+  if (execution.sequence_parallel && execution.tensor > 1) {
+    block->again.gather = Bytes(p.tokens * core.sizes.element * (p.from + p.latent.kv_rank));
+  }
 }
 
 void AddLatentCommunication(const Projections& p, Block* block) {
@@ -155,6 +182,7 @@ Block LatentAttentionBlock(const Core& core) {
   AddBackwardHead(model, execution, model.biases.attention_output, &block);
   AddGatheredGradientCast(model, execution, &block);
   AddNormAgain(model, execution, &block);
+  AddUpAgain(projections, &block);
   AddCoreAgain(core, &block);
   AddBackwardMain(projections, &block);
   AddDownBackward(projections, &block);

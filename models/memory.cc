@@ -27,8 +27,8 @@ sim::Bytes ActivationBytes(const Block& block, Recompute recompute) {
   sim::Bytes sum;
   if (recompute == Recompute::kFull) return sum;
   for (const Activation& kept : block.activations) {
-    if (recompute == Recompute::kSelective && kept.selective) continue;
-    sum += kept.bytes;
+    const bool selective = recompute == Recompute::kSelective;
+    if (selective ? !kept.selective : !kept.instead) sum += kept.bytes;
   }
   return sum;
 }

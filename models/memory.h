@@ -19,7 +19,7 @@ namespace models {
 // What a layer computes again in the backward instead of keeping it.
 enum class Recompute : std::uint8_t {
   kNone,
-  kSelective,  // the modules of Execution::selective
+  kSelective,  // as Execution::selective says
   kFull,       // everything: only the layer's input is kept
 };
 

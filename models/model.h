@@ -96,7 +96,7 @@ struct Model {
   bool relative_positions = false;      // a matrix a layer turns distances into keys
   bool attention_sinks = false;         // a learned logit a query head
   bool parallel_residual = false;       // attention and feed-forward read one input, side by side
-  std::int64_t prediction_modules = 0;  // MTP; counted apart, never executed
+  std::int64_t prediction_modules = 0;  // MTP; counted apart, executed where a job trains them
 
   bool post_norms() const { return norms_per_layer == 4; }
   bool has_latent() const { return latent.kv_rank > 0; }

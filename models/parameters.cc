@@ -96,9 +96,23 @@ StageParameters LayerOfRank(const Model& model, bool with_experts, const TensorS
   return p;
 }
 
-std::int64_t PredictionModule(const Model& model) {
-  const std::int64_t join = 2 * model.hidden * model.hidden;  // the last module's output and the next token
-  return ParametersOfLayer(model, model.layers - 1).total() + join + 3 * NormParameters(model);
+// One module: a layer as the last, norms of both inputs and of the output, and a matrix that joins
+// the last output and the next token.
+StageParameters PredictionOfRank(const Model& model, const TensorShape& shape) {
+  StageParameters p = LayerOfRank(model, HasExperts(model, model.layers - 1), shape);
+  p.mlp.sharded += 2 * model.hidden * (model.hidden / shape.tensor);
+  p.norms.replicated += 3 * NormParameters(model);
+  p.of_cut_tokens += 3 * NormParameters(model);
+  return p;
+}
+
+StageParameters operator*(std::int64_t n, const StageParameters& p) {
+  return {.attention = n * p.attention,
+          .mlp = n * p.mlp,
+          .experts = n * p.experts,
+          .router = n * p.router,
+          .norms = n * p.norms,
+          .of_cut_tokens = n * p.of_cut_tokens};
 }
 
 }  // namespace
@@ -153,7 +167,7 @@ ModelParameters ParametersOf(const Model& model) {
               .norms = all.norms.total()};
   const Experts& experts = model.experts;
   if (experts.routed > 0) p.idle = p.layers.experts / experts.routed * (experts.routed - experts.per_token);
-  if (model.prediction_modules > 0) p.prediction_modules = model.prediction_modules * PredictionModule(model);
+  p.prediction_modules = model.prediction_modules * PredictionOfRank(model, {}).total().total();
   return p;
 }
 
@@ -166,6 +180,7 @@ StageParameters operator+(const StageParameters& a, const StageParameters& b) {
           .embedding = a.embedding + b.embedding,
           .head = a.head + b.head,
           .tied_copy = a.tied_copy || b.tied_copy,
+          .table_copy = a.table_copy || b.table_copy,
           .of_cut_tokens = a.of_cut_tokens + b.of_cut_tokens};
 }
 
@@ -178,29 +193,33 @@ StageParameters ParametersOfRank(const Model& model, const Stage& stage, const T
   CHECK(CanSpread(model, shape.expert, shape.experts_cut()));
   const StageParameters dense = LayerOfRank(model, false, shape);
   const StageParameters expert = LayerOfRank(model, true, shape);
+  const StageParameters predictions = stage.predictions * PredictionOfRank(model, shape);
   // A rank alone has no other that could hold the same.
   const bool alone = shape.tensor == 1;
   const auto replicated = [alone](std::int64_t n) { return alone ? Held{n, 0} : Held{0, n}; };
   const auto all = [&](Held StageParameters::*part) {
-    const Held held = (stage.layers - with_experts) * (dense.*part) + with_experts * (expert.*part);
+    const Held held =
+        (stage.layers - with_experts) * (dense.*part) + with_experts * (expert.*part) + predictions.*part;
     return alone ? Held{held.total(), 0} : held;
   };
 
   StageParameters p;
   p.attention = all(&StageParameters::attention);
   p.mlp = all(&StageParameters::mlp);
-  const Held routed = with_experts * expert.experts;
+  const Held routed = with_experts * expert.experts + predictions.experts;
   p.experts = shape.experts_cut() == 1 ? Held{routed.total(), 0} : routed;
   p.router = all(&StageParameters::router);
   const std::int64_t end_norms = EndNorms(model, stage.embedding, stage.head);
   p.norms = all(&StageParameters::norms) + replicated(end_norms);
-  p.of_cut_tokens =
-      (stage.layers - with_experts) * dense.of_cut_tokens + with_experts * expert.of_cut_tokens + end_norms;
+  p.of_cut_tokens = (stage.layers - with_experts) * dense.of_cut_tokens +
+                    with_experts * expert.of_cut_tokens + predictions.of_cut_tokens + end_norms;
   const std::int64_t rows =
       PadVocabulary(model.vocabulary, shape.vocabulary_divisor, shape.tensor) / shape.tensor;
   if (stage.embedding) {
     p.embedding = Held{rows * model.hidden, 0} + replicated(model.learned_positions * model.hidden);
   }
+  p.table_copy = stage.predictions > 0 && !stage.embedding && !model.tied_embedding;
+  if (p.table_copy) p.embedding.sharded = rows * model.hidden;
   if (stage.head) {
     p.tied_copy = model.tied_embedding && !stage.embedding;
     if (p.tied_copy || !model.tied_embedding) p.head.sharded = rows * model.hidden;

@@ -83,16 +83,18 @@ struct Stage {
   bool embedding = false;
   bool head = false;
   std::int64_t first_layer = 0;
+  std::int64_t predictions = 0;  // modules behind the layers, which read the table and the head's matrix
 };
 
 // What one rank of a tensor group holds of one stage. A stage that has the head
-// of a tied model but not its embedding holds a copy of the table.
+// of a tied model, or prediction modules, but not the embedding holds a copy of the table.
 struct StageParameters {
   Held attention, mlp, experts, router, norms;  // of all its layers, as in LayerParameters; norms also
                                                 // those at the model's ends
   Held embedding;                               // table and positions
   Held head;                                    // output matrix, or the copy of the tied table
-  bool tied_copy = false;  // head is such a copy: its gradient is reduced with the first stage's
+  bool tied_copy = false;   // head is such a copy: its gradient is reduced with the first stage's
+  bool table_copy = false;  // embedding is one that only prediction modules read, likewise
   // With sequence parallelism a rank sees a part of the sequence where these work (norms, routers,
   // the narrow projections of latent attention), so their gradients are summed over the group.
   std::int64_t of_cut_tokens = 0;

@@ -24,7 +24,7 @@
 // Leaves out: the two FP32 statistics a row that a norm keeps, the
 // scale that some models put on their embedding, the copies of a transpose, the
 // bytes of ALiBi's slopes and of attention's sinks, what relative positions add to
-// the scores (their keys are made), modules that predict further tokens.
+// the scores (their keys are made).
 //
 // Sources: Korthikanti et al. 2022, sections 4.1 to 4.3; Dao, "FlashAttention-2",
 // 2023, sections 3.1 and 4.1; Megatron-LM, core/tensor_parallel/layers.py.
@@ -47,6 +47,9 @@ namespace models {
 // Norm, QKV, core, output, residual.
 Block AttentionBlock(const Model& model, const Execution& execution, std::int64_t layer);
 
+// Keys and values of so many parts of the sequences (or of these, whole), on this rank.
+sim::Bytes KeyValueBytes(const Model& model, const Execution& execution, std::int64_t parts);
+
 // Norm, up (and gate), nonlinearity, down, residual; or experts, where the layer has them.
 Block MlpBlock(const Model& model, const Execution& execution, std::int64_t layer);
 
@@ -55,6 +58,14 @@ Block EmbeddingBlock(const Model& model, const Execution& execution);
 
 // Final norm, logits of this rank's rows of the padded vocabulary, loss in FP32.
 Block HeadBlock(const Model& model, const Execution& execution);
+
+// The start of a module that predicts a further token (MTP): norms of the last output and of
+// the next token's embedding, and a column-parallel matrix from both to one, whose output the
+// tensor group gathers. A layer as the model's last follows, and a head.
+// What the hidden norm reads, the head before keeps.
+// Sources: DeepSeek-AI, "DeepSeek-V3", 2024, section 2.2; Megatron-LM core 0.14,
+// core/transformer/multi_token_prediction.py.
+Block JoinBlock(const Model& model, const Execution& execution);
 
 // No kernel of any block executes more; for checking a scenario.
 // REQUIRES: CanShare(model, tensor)

@@ -41,24 +41,30 @@ void BlockWriter::CastWeights(const Unit& unit, WeightCast cast, std::int64_t mi
   }
 }
 
-void BlockWriter::Forward(const Unit& unit, std::int64_t micro_batch, TaskClass task_class) {
-  for (const std::uint32_t block : unit.blocks) {
-    Forward(plan_.blocks[block], LabelOf(names_[block], micro_batch, unit.layer), task_class);
+void BlockWriter::Forward(const Unit& unit, const sim::PipelineStep& at, TaskClass task_class) {
+  for (const std::uint32_t index : unit.blocks) {
+    const BlockPlan& block = PartOf(index, at);
+    Forward(block, AllOf(block), LabelOf(names_[index], at.microbatch, unit.layer), task_class);
   }
 }
 
-void BlockWriter::Backward(const Unit& unit, std::int64_t micro_batch) {
-  for (auto at = unit.blocks.rbegin(); at != unit.blocks.rend(); ++at) {
-    const BlockPlan& block = plan_.blocks[*at];
-    Backward(block, WholeOf(block), LabelOf(names_[*at], micro_batch, unit.layer));
+void BlockWriter::Backward(const Unit& unit, const sim::PipelineStep& at) {
+  for (auto index = unit.blocks.rbegin(); index != unit.blocks.rend(); ++index) {
+    const BlockPlan& block = PartOf(*index, at);
+    Backward(block, WholeOf(block), LabelOf(names_[*index], at.microbatch, unit.layer));
   }
 }
 
-void BlockWriter::BackwardInput(const Unit& unit, std::int64_t micro_batch) {
-  for (auto at = unit.blocks.rbegin(); at != unit.blocks.rend(); ++at) {
-    const BlockPlan& block = plan_.blocks[*at];
-    Backward(block, InputHalfOf(block), LabelOf(names_[*at], micro_batch, unit.layer));
+void BlockWriter::BackwardInput(const Unit& unit, const sim::PipelineStep& at) {
+  for (auto index = unit.blocks.rbegin(); index != unit.blocks.rend(); ++index) {
+    const BlockPlan& block = PartOf(*index, at);
+    Backward(block, InputHalfOf(block), LabelOf(names_[*index], at.microbatch, unit.layer));
   }
+}
+
+const BlockPlan& BlockWriter::PartOf(std::uint32_t block, const sim::PipelineStep& at) const {
+  const std::vector<std::uint32_t>& later = plan_.blocks[block].later_parts;
+  return plan_.blocks[at.part == 0 || later.empty() ? block : later[at.part - 1]];
 }
 
 void BlockWriter::BackwardWeight(const Unit& unit, std::int64_t micro_batch) {
@@ -130,37 +136,72 @@ BlockWriter::Phases BlockWriter::InputHalfOf(const BlockPlan& block) const {
           .gathers_again = false};
 }
 
+BlockWriter::ForwardPhases BlockWriter::AllOf(const BlockPlan& block) const {
+  return {.before_gather = block.before_gather,
+          .main = block.main,
+          .after_core = block.context.after,
+          .after_reduce = block.after_reduce,
+          .experts = block.experts.empty() ? sim::WorkTimes() : ExpertsOf(block).forward,
+          .gather = block.gather_forward,
+          .reduce = block.reduce_forward,
+          .gather_output = block.gather_output,
+          .small_reduces = block.small_reduces};
+}
+
+BlockWriter::ForwardPhases BlockWriter::AgainOf(const BlockPlan& block) const {
+  const AgainPlan& again = block.again;
+  ForwardPhases phases{.before_gather = again.before_gather,
+                       .main = again.main,
+                       .after_core = {},
+                       .after_reduce = again.after_reduce,
+                       .experts = {},
+                       .gather = again.gather,
+                       .reduce = again.reduce,
+                       .core = again.core,
+                       .travel = again.travel};
+  if (block.experts.empty()) return phases;
+  if (again.travel) phases.experts = ExpertsOf(block).forward;
+  if (!again.travel) phases.main = phases.main + ExpertsOf(block).again;
+  return phases;
+}
+
 // Phases with no communication between them run as one task.
-void BlockWriter::Forward(const BlockPlan& block, const sim::Label& label, TaskClass task_class) {
-  if (!block.experts.empty()) return ForwardSpread(block, label, task_class);
+void BlockWriter::Forward(const BlockPlan& block, const ForwardPhases& phases, const sim::Label& label,
+                          TaskClass task_class) {
+  if (!block.experts.empty() && phases.travel) return ForwardSpread(block, phases, label, task_class);
   const bool sequence = job_.scenario.layout.sequence;
-  sim::WorkTimes work = block.before_gather;
-  if (sequence && job_.scenario.layout.tensor > 1 && block.gather_forward > sim::Bytes()) {
+  sim::WorkTimes work = phases.before_gather;
+  if (sequence && job_.scenario.layout.tensor > 1 && phases.gather > sim::Bytes()) {
     tape_->Work(work, task_class, label);
     work = {};
-    tape_->WaitFor(Tensor(CollectiveKind::kAllGather, block.gather_forward,
+    tape_->WaitFor(Tensor(CollectiveKind::kAllGather, phases.gather,
                           LabelOf(job_.names.gather, label.micro_batch, label.layer)));
   }
-  work = work + block.main;
-  if (!block.context.pieces.empty()) {
-    work = context_.Forward(block.context, work, task_class, label) + block.context.after;
+  work = work + phases.main;
+  if (!block.context.pieces.empty() && phases.core) {
+    work = context_.Forward(block.context, work, task_class, label) + phases.after_core;
   }
   if (job_.scenario.layout.tensor > 1) {
-    for (std::int64_t i = 0; i < block.small_reduces; ++i) {
+    for (std::int64_t i = 0; i < phases.small_reduces; ++i) {
       tape_->Work(work, task_class, label);
       work = {};
       tape_->WaitFor(Tensor(CollectiveKind::kAllReduce, block.small_reduce,
                             LabelOf(job_.names.loss, label.micro_batch, label.layer)));
     }
-    if (block.reduce_forward > sim::Bytes()) {
+    if (phases.gather_output > sim::Bytes()) {
+      tape_->Work(work, task_class, label);
+      work = {};
+      tape_->WaitFor(Tensor(CollectiveKind::kAllGather, phases.gather_output,
+                            LabelOf(job_.names.gather, label.micro_batch, label.layer)));
+    }
+    if (phases.reduce > sim::Bytes()) {
       tape_->Work(work, task_class, label);
       work = {};
       tape_->WaitFor(Tensor(sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                            block.reduce_forward,
-                            LabelOf(job_.names.reduce, label.micro_batch, label.layer)));
+                            phases.reduce, LabelOf(job_.names.reduce, label.micro_batch, label.layer)));
     }
   }
-  tape_->Work(work + block.after_reduce, task_class, label);
+  tape_->Work(work + phases.after_reduce, task_class, label);
 }
 
 void BlockWriter::Backward(const BlockPlan& block, const Phases& phases, const sim::Label& label) {
@@ -175,10 +216,14 @@ void BlockWriter::Backward(const BlockPlan& block, const Phases& phases, const s
     work = {};
     tape_->WaitFor(Tensor(CollectiveKind::kAllGather, block.gather_backward, named(job_.names.gather)));
   }
+  // What runs again with communication of its own does so before anything else is gathered.
+  const bool early = block.again.moves();
+  if (early) work = RecomputeSelected(block, work, label);
   if (communicates && sequence && phases.gathers_again) {
     input_gathered = Tensor(CollectiveKind::kAllGather, block.gather_again, named(job_.names.gather));
   }
-  work = RecomputeSelected(block, work, label) + phases.main;
+  if (!early) work = RecomputeSelected(block, work, label);
+  work = work + phases.main;
   if (!block.context.pieces.empty()) work = context_.Backward(block.context, work, label);
   if (communicates && block.reduce_backward > sim::Bytes()) {
     tape_->Work(work, TaskClass::kBackward, label);
@@ -197,14 +242,12 @@ void BlockWriter::Backward(const BlockPlan& block, const Phases& phases, const s
 
 sim::WorkTimes BlockWriter::RecomputeSelected(const BlockPlan& block, sim::WorkTimes before,
                                               const sim::Label& label) {
-  const Training& training = job_.scenario.training;
-  if (training.recompute != Recompute::kSelective) return before;
-  sim::WorkTimes again = block.selective_recompute;
-  const bool core = training.selective.attention_core && !block.context.pieces.empty();
-  if (!core && again.alone == sim::Duration()) return before;
+  if (job_.scenario.training.recompute != Recompute::kSelective) return before;
+  const ForwardPhases phases = AgainOf(block);
+  const bool works = (block.again.work() + phases.main).alone > sim::Duration();
+  if (!works && !block.again.moves() && !block.again.core) return before;
   tape_->Work(before, TaskClass::kBackward, label);
-  if (core) again = context_.Forward(block.context, again, TaskClass::kRecompute, label);
-  tape_->Work(again, TaskClass::kRecompute, label);
+  Forward(block, phases, label, TaskClass::kRecompute);
   return {};
 }
 
@@ -238,18 +281,18 @@ sim::TaskId BlockWriter::MoveHome(const ExpertPlan& experts, const sim::Label& l
   return gathered;
 }
 
-sim::TaskId BlockWriter::SharedForward(const BlockPlan& block, const sim::Label& label,
+sim::TaskId BlockWriter::SharedForward(const ForwardPhases& phases, const sim::Label& label,
                                        TaskClass task_class) {
-  if (block.main.alone == sim::Duration()) return {};
+  if (phases.main.alone == sim::Duration()) return {};
   const auto named = [&](std::uint16_t name) { return LabelOf(name, label.micro_batch, label.layer); };
   const bool communicates = job_.scenario.layout.tensor > 1;
   if (communicates) {
-    tape_->WaitFor(Tensor(CollectiveKind::kAllGather, block.gather_forward, named(job_.names.gather)));
+    tape_->WaitFor(Tensor(CollectiveKind::kAllGather, phases.gather, named(job_.names.gather)));
   }
-  tape_->Work(block.main, task_class, label);
+  tape_->Work(phases.main, task_class, label);
   if (!communicates) return {};
   const bool sequence = job_.scenario.layout.sequence;
-  return Tensor(sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, block.reduce_forward,
+  return Tensor(sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, phases.reduce,
                 named(job_.names.reduce));
 }
 
@@ -276,28 +319,29 @@ sim::TaskId BlockWriter::SharedBackward(const BlockPlan& block, const Phases& ph
   return reduced;
 }
 
-void BlockWriter::ForwardSpread(const BlockPlan& block, const sim::Label& label, TaskClass task_class) {
+void BlockWriter::ForwardSpread(const BlockPlan& block, const ForwardPhases& phases, const sim::Label& label,
+                                TaskClass task_class) {
   const ExpertPlan& experts = ExpertsOf(block);
   const bool overlap = job_.scenario.experts.overlap_shared;
-  tape_->Work(block.before_gather, task_class, label);
+  tape_->Work(phases.before_gather, task_class, label);
   sim::TaskId shared;
-  if (!overlap) shared = SharedForward(block, label, task_class);
+  if (!overlap) shared = SharedForward(phases, label, task_class);
   const sim::TaskId arrived = Move(experts.outward, label);
-  if (overlap) shared = SharedForward(block, label, task_class);
+  if (overlap) shared = SharedForward(phases, label, task_class);
   WhileTheyTravel();
   tape_->WaitFor(arrived);
-  tape_->Work(experts.forward, task_class, label);
+  tape_->Work(phases.experts, task_class, label);
   const sim::TaskId home = MoveHome(experts, label);
   WhileTheyTravel();
   tape_->WaitFor(home);
   tape_->WaitFor(shared);
-  tape_->Work(block.after_reduce, task_class, label);
+  tape_->Work(phases.after_reduce, task_class, label);
 }
 
 void BlockWriter::BackwardSpread(const BlockPlan& block, const Phases& phases, const sim::Label& label) {
   const ExpertPlan& experts = ExpertsOf(block);
   const bool overlap = job_.scenario.experts.overlap_shared;
-  tape_->Work(phases.head, TaskClass::kBackward, label);
+  tape_->Work(RecomputeSelected(block, phases.head, label), TaskClass::kBackward, label);
   const sim::TaskId arrived = Move(experts.outward, label);
   sim::TaskId shared;
   if (overlap) shared = SharedBackward(block, phases, label);

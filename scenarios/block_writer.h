@@ -26,10 +26,11 @@ class BlockWriter {
   // What a recipe makes of a unit's weights before a pass of that class; nothing without a recipe.
   void CastWeights(const Unit& unit, WeightCast cast, std::int64_t micro_batch, sim::TaskClass task_class);
   // All blocks of a unit in order; recomputation is a forward of another class.
-  void Forward(const Unit& unit, std::int64_t micro_batch, sim::TaskClass task_class);
-  void Backward(const Unit& unit, std::int64_t micro_batch);
+  // `at` says of which micro-batch and part of its sequence.
+  void Forward(const Unit& unit, const sim::PipelineStep& at, sim::TaskClass task_class);
+  void Backward(const Unit& unit, const sim::PipelineStep& at);
   // The two halves of it.
-  void BackwardInput(const Unit& unit, std::int64_t micro_batch);
+  void BackwardInput(const Unit& unit, const sim::PipelineStep& at);
   void BackwardWeight(const Unit& unit, std::int64_t micro_batch);
   // All of it, but weight gradients wait until something is on its way beside which they can be made:
   // until tokens leave, or MakeWeights().
@@ -43,7 +44,18 @@ class BlockWriter {
   sim::TaskId Tensor(sim::CollectiveKind kind, sim::Bytes size, sim::Label label);
 
  private:
-  void Forward(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
+  // What runs of a forward: all of it, or what selective recomputation runs again.
+  struct ForwardPhases {
+    sim::WorkTimes before_gather, main, after_core, after_reduce, experts;
+    sim::Bytes gather, reduce, gather_output;
+    std::int64_t small_reduces = 0;
+    bool core = true;    // that lies in block.context
+    bool travel = true;  // tokens, to experts that are spread
+  };
+  ForwardPhases AllOf(const BlockPlan& block) const;
+  ForwardPhases AgainOf(const BlockPlan& block) const;
+  void Forward(const BlockPlan& block, const ForwardPhases& phases, const sim::Label& label,
+               sim::TaskClass task_class);
   // Work of a backward between what it communicates: of all of it, or of its input half.
   struct Phases {
     sim::WorkTimes head, main, weight, tail, experts;
@@ -55,10 +67,11 @@ class BlockWriter {
   Phases InputHalfOf(const BlockPlan& block) const;
   void Backward(const BlockPlan& block, const Phases& phases, const sim::Label& label);
   // Of a block whose experts are spread: the same, with the tokens' ways between.
-  void ForwardSpread(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
+  void ForwardSpread(const BlockPlan& block, const ForwardPhases& phases, const sim::Label& label,
+                     sim::TaskClass task_class);
   void BackwardSpread(const BlockPlan& block, const Phases& phases, const sim::Label& label);
   // The shared experts, which the tensor group cuts. Returns what their result waits for.
-  sim::TaskId SharedForward(const BlockPlan& block, const sim::Label& label, sim::TaskClass task_class);
+  sim::TaskId SharedForward(const ForwardPhases& phases, const sim::Label& label, sim::TaskClass task_class);
   sim::TaskId SharedBackward(const BlockPlan& block, const Phases& phases, const sim::Label& label);
   // Tokens are on their way: what can be made meanwhile, and then another micro-batch's turn.
   void WhileTheyTravel();
@@ -71,6 +84,7 @@ class BlockWriter {
   // What selective recomputation runs again of a block; `before` is not written yet, and what is returned
   // neither.
   sim::WorkTimes RecomputeSelected(const BlockPlan& block, sim::WorkTimes before, const sim::Label& label);
+  const BlockPlan& PartOf(std::uint32_t block, const sim::PipelineStep& at) const;
   const ExpertPlan& ExpertsOf(const BlockPlan& block) const;
 
   const Job& job_;

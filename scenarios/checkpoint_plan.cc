@@ -29,10 +29,12 @@ Distinct ParametersOfPiece(const Scenario& scenario, std::int64_t piece) {
   const models::Stage held{.layers = range.last - range.first,
                            .embedding = piece == 0,
                            .head = piece == pieces - 1,
-                           .first_layer = range.first};
+                           .first_layer = range.first,
+                           .predictions = piece == pieces - 1 ? scenario.predictions() : 0};
   const models::StageParameters parameters = models::ParametersOfRank(
       scenario.model, held, {1, scenario.training.vocabulary_divisor * scenario.layout.tensor});
-  const std::int64_t again = parameters.tied_copy ? parameters.head.total() : 0;
+  const std::int64_t again = (parameters.tied_copy ? parameters.head.total() : 0) +
+                             (parameters.table_copy ? parameters.embedding.total() : 0);
   const std::int64_t spread = scenario.layout.spreads_experts() ? parameters.experts.total() : 0;
   return {parameters.total().total() - again - spread, spread};
 }

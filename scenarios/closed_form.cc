@@ -25,14 +25,17 @@ double Count(sim::Bytes bytes) { return static_cast<double>(bytes.count()); }
 double TensorBytes(const BlockPlan& block, const Layout& layout, double forwards) {
   const std::int64_t t = layout.tensor;
   const double reduce = layout.sequence ? 1 : 2;  // reduce-scatter, or all-reduce
-  double sent = forwards * reduce * RingPart(Count(block.reduce_forward), t);
+  double sent = forwards * reduce * RingPart(Count(block.reduce_forward), t) +
+                forwards * RingPart(Count(block.gather_output), t);
   sent += reduce * RingPart(Count(block.reduce_backward), t);
   sent += forwards * 2 * RingPart(Count(block.small_reduce), t) * static_cast<double>(block.small_reduces);
   if (layout.sequence) {
     sent += forwards * RingPart(Count(block.gather_forward), t) + RingPart(Count(block.gather_backward), t) +
-            RingPart(Count(block.gather_again), t);
+            RingPart(Count(block.gather_again) + Count(block.again.gather), t);
   }
-  if (!block.experts.empty()) sent += (forwards + 1) * RingPart(Count(block.experts[0].gather), t);
+  sent += reduce * RingPart(Count(block.again.reduce), t);
+  const double ways = forwards + (block.again.travel ? 2 : 1);
+  if (!block.experts.empty()) sent += ways * RingPart(Count(block.experts[0].gather), t);
   return sent;
 }
 
@@ -46,7 +49,7 @@ double TensorBytes(const Scenario& scenario, const StagePlan& plan) {
       }
     }
   }
-  sent *= static_cast<double>(scenario.pipeline.microbatches_of_chunk());
+  sent *= static_cast<double>(scenario.pipeline.passes_of_chunk());
   return sent + 2 * RingPart(Count(plan.sequence_gradient), scenario.layout.tensor);
 }
 
@@ -73,13 +76,12 @@ BothWays ContextBytes(const Core& core, const Layout& layout) {
 }
 
 double ContextBytes(const Scenario& scenario, const StagePlan& plan) {
-  const Training& training = scenario.training;
-  const bool core_again = training.recompute == Recompute::kSelective && training.selective.attention_core;
   double sent = 0;
   for (const std::vector<Unit>& units : plan.chunks) {
     for (const Unit& unit : units) {
-      const double forwards = core_again || unit.recompute == Recompute::kFull ? 2 : 1;
       for (const std::uint32_t block : unit.blocks) {
+        const bool again = plan.blocks[block].again.core || unit.recompute == Recompute::kFull;
+        const double forwards = again ? 2 : 1;
         const BothWays bytes = ContextBytes(plan.blocks[block].context, scenario.layout);
         sent += forwards * bytes.forward + bytes.backward;
       }
@@ -127,17 +129,17 @@ double ExpertBytes(const Scenario& scenario, const StagePlan& plan) {
   double sent = 0;
   for (const std::vector<Unit>& units : plan.chunks) {
     for (const Unit& unit : units) {
-      const double times = scenario.training.recompute == Recompute::kFull ? 3 : 2;
       for (const std::uint32_t index : unit.blocks) {
         const BlockPlan& block = plan.blocks[index];
         if (block.experts.empty()) continue;
+        const double times = unit.recompute == Recompute::kFull || block.again.travel ? 3 : 2;
         for (const auto* moves : {&block.experts[0].outward, &block.experts[0].homeward}) {
           for (const models::ExpertMove& move : *moves) sent += times * MoveBytes(move, scenario.layout);
         }
       }
     }
   }
-  return sent * static_cast<double>(scenario.pipeline.microbatches_of_chunk());
+  return sent * static_cast<double>(scenario.pipeline.passes_of_chunk());
 }
 
 // A chunk sends activations unless it holds the last piece, and gradients
@@ -149,7 +151,7 @@ double PipelineBytes(const Scenario& scenario, const StagePlan& plan, std::uint3
     sends += StageBehind(pipeline, stage, chunk).value_or(stage) != stage ? 1 : 0;
     sends += StageBefore(pipeline, stage, chunk).value_or(stage) != stage ? 1 : 0;
   }
-  return static_cast<double>(sends * pipeline.microbatches_of_chunk()) * Count(plan.boundary);
+  return static_cast<double>(sends * pipeline.passes_of_chunk()) * Count(plan.boundary);
 }
 
 void AddPasses(const StagePlan& plan, const Unit& unit, sim::PassTimes* times) {
@@ -159,11 +161,12 @@ void AddPasses(const StagePlan& plan, const Unit& unit, sim::PassTimes* times) {
     times->forward += forward;
     times->backward_input += (block.split.head + block.split.main + block.split.tail).alone;
     if (unit.recompute == Recompute::kFull) times->backward_input += forward;
-    if (unit.recompute == Recompute::kSelective) times->backward_input += block.selective_recompute.alone;
+    times->backward_input += block.again.work().alone;
     times->backward_weight += block.split.weights.alone;
     if (block.experts.empty()) continue;
     times->forward += block.experts[0].forward.alone;
     times->backward_input += block.experts[0].backward_input.alone;
+    times->backward_input += (block.again.travel ? block.experts[0].forward : block.experts[0].again).alone;
     times->backward_weight += block.experts[0].weights.alone;
   }
 }
@@ -213,7 +216,7 @@ double BubbleShareOf(const Pipeline& pipeline, const std::vector<StagePlan>& sta
     return static_cast<double>(bubble.idle) / static_cast<double>(bubble.whole);
   }
   const sim::PassTimes times = TimesOfPasses(pipeline, stages);
-  const std::int64_t passes = pipeline.microbatches_of_chunk() * pipeline.shape.chunks;
+  const std::int64_t passes = pipeline.passes_of_chunk() * pipeline.shape.chunks;
   const sim::Duration work = passes * (times.forward + times.backward());
   std::optional<sim::Duration> bubble;
   sim::PipelineOrder order = OrderOf(pipeline);

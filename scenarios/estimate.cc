@@ -77,7 +77,7 @@ class Counter {
         Tensor(plan_.scales, true);
       }
     }
-    const auto micro_batches = static_cast<double>(scenario_.pipeline.microbatches_of_chunk());
+    const auto micro_batches = static_cast<double>(scenario_.pipeline.passes_of_chunk());
     tasks_ *= micro_batches;
     transfers_ *= micro_batches;
     for (std::size_t b = 0; b < plan_.buckets.size(); ++b) Data(static_cast<std::uint32_t>(b));
@@ -187,19 +187,33 @@ class Counter {
     if (scenario_.layout.tensor == 1) return;
     tasks_ += (block.reduce_forward > sim::Bytes() ? 2 : 0) + 2 * static_cast<double>(block.small_reduces);
     Tensor(block.reduce_forward, !sequence);
+    tasks_ += block.gather_output > sim::Bytes() ? 2 : 0;
+    Tensor(block.gather_output, false);
     for (std::int64_t i = 0; i < block.small_reduces; ++i) Tensor(block.small_reduce, true);
     if (!sequence) return;
     tasks_ += block.gather_forward > sim::Bytes() ? 2 : 0;
     Tensor(block.gather_forward, false);
   }
 
+  // What selective recomputation runs, and the work before it that becomes a task of its own.
+  void Again(const BlockPlan& block) {
+    const AgainPlan& again = block.again;
+    if (again.core) Context(block.context, true);
+    if (again.travel) Spread(block, true);
+    const bool experts = !block.experts.empty() && block.experts[0].again.alone > sim::Duration();
+    if (again.work().alone > sim::Duration() || experts) tasks_ += 2;
+    if (again.travel || scenario_.layout.tensor == 1) return;
+    tasks_ += (again.gather > sim::Bytes() ? 2 : 0) + (again.reduce > sim::Bytes() ? 2 : 0);
+    Tensor(again.gather, false);
+    Tensor(again.reduce, !scenario_.layout.sequence);
+  }
+
   void Backward(const BlockPlan& block) {
+    Again(block);
     if (!block.experts.empty()) return Spread(block, false);
     const bool sequence = scenario_.layout.sequence;
-    const bool selective = scenario_.training.recompute == Recompute::kSelective;
-    if (selective && scenario_.training.selective.attention_core) Context(block.context, true);
     Context(block.context, false);
-    tasks_ += selective && block.selective_recompute.alone > sim::Duration() ? 3 : 1;
+    tasks_ += 1;
     if (scenario_.layout.tensor == 1) return;
     tasks_ += block.reduce_backward > sim::Bytes() ? 3 : 0;
     Tensor(block.reduce_backward, !sequence);
@@ -261,7 +275,7 @@ bool HasEndlessWork(const StagePlan& plan) {
          std::any_of(plan.blocks.begin(), plan.blocks.end(), [&](const BlockPlan& b) {
            return endless(b.before_gather) || endless(b.main) || endless(b.after_reduce) ||
                   endless(b.backward_head) || endless(b.backward_main) || endless(b.backward_weight) ||
-                  endless(b.backward_tail) || endless(b.selective_recompute) || endless(b.weight_casts) ||
+                  endless(b.backward_tail) || endless(b.again.work()) || endless(b.weight_casts) ||
                   endless(b.one_copy_casts) || endless(b.context.after) ||
                   endless(b.context.backward_after) ||
                   std::any_of(b.context.pieces.begin(), b.context.pieces.end(),

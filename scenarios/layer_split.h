@@ -20,6 +20,7 @@ struct LayerRequest {
   std::optional<std::int64_t> first_stage_layers = {}, last_stage_layers = {};
   bool embedding_counts = false;  // as one layer of the first piece
   bool loss_counts = false;       // as one layer of the last piece
+  std::int64_t predictions = 0;   // MTP layers of the last piece
 };
 
 struct LayerSplit {

@@ -150,6 +150,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   ReadPipeline(in, top, folder, parts.model.has_value(), &scenario);
   ReadTraining(in.training(), top, parts.device.has_value(), &scenario);
   CheckContext(top, parts.model.has_value(), scenario);
+  CheckParts(top, scenario);
   ReadCheckpoint(in, top, &scenario);
   ReadRun(in, top, &scenario);
   if (diagnostics->errors().size() == before) ReadExperts(in, top, &scenario);
@@ -262,6 +263,7 @@ models::Execution ExecutionOf(const Scenario& scenario) {
                        .ulysses = scenario.layout.ulysses,
                        .kind = scenario.layout.context_kind,
                        .zigzag = scenario.layout.zigzag};
+  execution.part.count = scenario.pipeline.shape.parts;
   execution.format = scenario.training.format;
   execution.attention = scenario.training.attention;
   execution.vocabulary_divisor = scenario.training.vocabulary_divisor;

@@ -178,13 +178,14 @@ void ReadExperts(const config::Scenario& scenario_in, const Block& top, Scenario
     block.Error("overlap_shared",
                 "model \"" + scenario->model.name + "\" has no shared experts; false is wanted");
   }
+  if (experts.overlap_shared && scenario->training.selective.shared_experts) {
+    block.Error("overlap_shared",
+                "shared experts that recompute_modules run again by themselves are not "
+                "simulated beside the dispatch; false is wanted (as in Megatron-LM)");
+  }
   experts.node_limit = block.Optional("node_limit", in.has_node_limit(), in.node_limit(), 1, kMostNodes, 0);
   if (in.has_node_limit() && !deep_ep) {
     block.Error("node_limit", "needs dispatcher DEEPEP; others send a row for each expert, wherever it is");
-  }
-  if (deep_ep && in.has_capacity_factor()) {
-    block.Error("capacity_factor", "is not simulated with dispatcher DEEPEP, which drops no tokens");
-    return;
   }
   ReadCapacity(in, block, scenario);
   ReadRouting(in, block, scenario);

@@ -89,6 +89,8 @@ void CheckDispatch(const Block& top, const Scenario& scenario);
 // `folder` is where files beside the scenario are; empty for an embedded one.
 void ReadPipeline(const orrery::config::Scenario& in, const Block& top, const std::string& folder,
                   bool has_model, Scenario* scenario);
+// What parts of sequences do not go with. REQUIRES: training was read
+void CheckParts(const Block& top, const Scenario& scenario);
 // Joined steps: whether they take turns. A part of the pipeline. REQUIRES: its schedule or order was read
 void ReadOverlap(const orrery::config::Pipeline& in, const Block& block, Scenario* scenario);
 // What they do not go with. REQUIRES: no errors so far, everything but the fabric was read
@@ -96,6 +98,8 @@ void CheckOverlap(const orrery::config::Scenario& in, const Block& top, Scenario
 // Who holds what among the data ranks, a part of the training. REQUIRES: layout was read
 void ReadSharding(const orrery::config::Training& in, const Block& training, Scenario* scenario);
 void ReadTraining(const orrery::config::Training& in, const Block& top, bool has_device, Scenario* scenario);
+// REQUIRES: the model, the layout, and sharding, attention and dropout of the training were read
+void ReadRecompute(const orrery::config::Training& in, const Block& training, Scenario* scenario);
 void ReadMatmul(const orrery::config::Training& in, const Block& training, bool has_device,
                 Scenario* scenario);
 // REQUIRES: training and pipeline were read

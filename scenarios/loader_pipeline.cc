@@ -39,6 +39,8 @@ const char* ScheduleName(config::Schedule::Kind kind, std::int64_t virtual_stage
       return "dualpipe";
     case config::Schedule::DUALPIPEV:
       return "dualpipev";
+    case config::Schedule::SEQ1F1B:
+      return "seq1f1b";
     default:
       return virtual_stages > 1 ? "interleaved" : "1f1b";
   }
@@ -69,6 +71,26 @@ void ReadSchedule(const config::Pipeline& in, const Block& top, Scenario* scenar
                                " stages x chunks x micro-batches; " + std::to_string(kMostPasses) +
                                " at most are simulated");
   }
+}
+
+// Parts of each sequence; 1 where the schedule cuts none.
+void ReadParts(const config::Pipeline& in, const Block& block, Scenario* scenario) {
+  constexpr std::int64_t kMostParts = 1024;
+  if (in.schedule() != config::Schedule::SEQ1F1B || in.has_order_file()) {
+    if (in.has_sequence_parts())
+      block.Error("sequence_parts", "needs schedule SEQ1F1B, which cuts sequences");
+    return;
+  }
+  const std::int64_t parts =
+      block.Required("sequence_parts", in.has_sequence_parts(), in.sequence_parts(), 2, kMostParts);
+  if (parts == 0) return;
+  scenario->pipeline.shape.parts = static_cast<std::uint32_t>(parts);
+  const std::int64_t cut = parts * (scenario->layout.sequence ? scenario->layout.tensor : 1);
+  const std::int64_t tokens = scenario->batch.sequence_length;
+  if (cut == 0 || tokens % cut == 0) return;
+  block.Error("sequence_parts",
+              std::to_string(tokens) + " tokens are not a multiple of " + std::to_string(cut) +
+                  ", the parts" + (scenario->layout.sequence ? " times the tensor ranks that cut each" : ""));
 }
 
 std::string PathOf(const std::string& name, const std::string& folder) {
@@ -157,7 +179,8 @@ LayerSplit Split(const config::Pipeline& in, const LayerRequest& request) {
 }
 
 // How layers are shared among the pieces.
-void ReadLayers(const config::Pipeline& in, const Block& top, bool has_model, Scenario* scenario) {
+void ReadLayers(const config::Pipeline& in, bool trains_predictions, const Block& top, bool has_model,
+                Scenario* scenario) {
   constexpr std::int64_t kMostLayers = 10'000;
   const Block block = top.Of("pipeline");
   const std::int64_t layers = has_model ? scenario->model.layers : kMostLayers;
@@ -179,6 +202,7 @@ void ReadLayers(const config::Pipeline& in, const Block& top, bool has_model, Sc
   request.last_stage_layers = end("last_stage_layers", in.has_last_stage_layers(), in.last_stage_layers());
   request.embedding_counts = in.embedding_counts_as_layer();
   request.loss_counts = in.loss_counts_as_layer();
+  request.predictions = trains_predictions && has_model ? scenario->model.prediction_modules : 0;
   if (block.diagnostics()->errors().size() != before) return;
   if (!has_model || request.stages == 0 || scenario->layout.virtual_stages == 0) return;
   LayerSplit split = Split(in, request);
@@ -193,6 +217,25 @@ void ReadLayers(const config::Pipeline& in, const Block& top, bool has_model, Sc
 
 }  // namespace
 
+void CheckParts(const Block& top, const Scenario& scenario) {
+  if (scenario.pipeline.shape.parts == 1) return;
+  const Training& training = scenario.training;
+  const models::SelectiveModules& modules = training.selective;
+  const bool keys_again =
+      training.recompute == Recompute::kFull ||
+      (training.recompute == Recompute::kSelective && (modules.latent_up || modules.operations));
+  const char* why = nullptr;
+  if (training.attention == sim::AttentionKind::kUnfused) why = "UNFUSED attention";
+  if (scenario.model.sliding_window > 0) why = "sliding windows";
+  if (scenario.model.relative_positions) why = "relative positions";
+  if (scenario.layout.context > 1) why = "layout.context > 1";
+  if (training.offload.activation_layers > 0) why = "training.offload";
+  if (training.mtp) why = "training.mtp";
+  if (keys_again) why = "recomputation that drops keys and values, which later parts read";
+  if (why == nullptr) return;
+  top.Of("pipeline").Error("schedule", std::string("SEQ1F1B is not simulated with ") + why);
+}
+
 void ReadPipeline(const config::Scenario& scenario_in, const Block& top, const std::string& folder,
                   bool has_model, Scenario* scenario) {
   constexpr std::int64_t kMostGroup = 1'000'000;
@@ -202,6 +245,7 @@ void ReadPipeline(const config::Scenario& scenario_in, const Block& top, const s
   pipeline.shape.stages = static_cast<std::uint32_t>(scenario->layout.pipeline);
   pipeline.shape.chunks = static_cast<std::uint32_t>(scenario->layout.virtual_stages);
   pipeline.shape.microbatches = static_cast<std::uint32_t>(scenario->batch.micro_batches);
+  ReadParts(in, block, scenario);
   pipeline.shape.group_size = static_cast<std::uint32_t>(
       block.Optional("group_size", in.has_group_size(), in.group_size(), 1, kMostGroup, 0));
   if (!in.has_order_file()) {
@@ -212,7 +256,7 @@ void ReadPipeline(const config::Scenario& scenario_in, const Block& top, const s
     ReadOrder(in, block, folder, scenario);
   }
   ReadOverlap(in, block, scenario);
-  ReadLayers(in, top, has_model, scenario);
+  ReadLayers(in, scenario_in.training().mtp(), top, has_model, scenario);
 }
 
 }  // namespace scenarios

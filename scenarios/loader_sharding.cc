@@ -78,6 +78,10 @@ void RefusePipeline(const Block& training, const Block& block, const Scenario& s
                    "ZERO_2 and ZERO_3 are not simulated with an embedding that is tied over the " +
                        std::to_string(stages) + " pipeline stages; ZERO_1, or model.tied_embedding false");
   }
+  if (scenario.pipeline.shape.parts > 1 && beyond) {
+    training.Error("optimizer_sharding", "ZERO_2 and ZERO_3 are not simulated with parts of sequences (" +
+                                             scenario.pipeline.name() + "); ZERO_1 or NONE");
+  }
   if (!scenario.training.sharding.no_sync) {
     block.Error("no_sync", "false needs layout.pipeline 1, not " + std::to_string(stages) +
                                ": a pipeline reduces gradients after its last micro-batch");

@@ -42,55 +42,6 @@ sim::AttentionKind AttentionOf(config::Attention::Kind kind) {
   }
 }
 
-Recompute RecomputeOf(config::Recompute::Kind kind) {
-  switch (kind) {
-    case config::Recompute::SELECTIVE:
-      return Recompute::kSelective;
-    case config::Recompute::FULL:
-      return Recompute::kFull;
-    default:
-      return Recompute::kNone;
-  }
-}
-
-void ReadModules(const config::Training& in, const Block& block, Training* training) {
-  if (in.recompute_modules_size() == 0) return;
-  if (training->recompute != Recompute::kSelective) {
-    block.Error("recompute_modules", "needs recompute SELECTIVE");
-    return;
-  }
-  models::SelectiveModules& modules = training->selective;
-  modules.attention_core = false;
-  for (const int module : in.recompute_modules()) {
-    modules.attention_core |= module == config::RecomputeModule::CORE_ATTENTION;
-    modules.norm_output |= module == config::RecomputeModule::LAYERNORM;
-    modules.nonlinearity |= module == config::RecomputeModule::NONLINEARITY;
-  }
-}
-
-void ReadRecompute(const config::Training& in, const Block& block, Training* training) {
-  constexpr std::int64_t kMostLayers = 1000;
-  training->recompute = RecomputeOf(in.recompute());
-  ReadModules(in, block, training);
-  const bool first = in.recompute_method() == config::RecomputeMethod::BLOCK;
-  const std::int64_t layers =
-      block.Optional("recompute_layers", in.has_recompute_layers(), in.recompute_layers(), 1, kMostLayers, 1);
-  training->full_recompute = {first, std::max<std::int64_t>(layers, 1)};
-  if (training->recompute != Recompute::kFull) {
-    const char* needs = "needs recompute FULL; NONE and SELECTIVE treat all layers alike";
-    if (in.has_recompute_method()) block.Error("recompute_method", needs);
-    if (in.has_recompute_layers()) block.Error("recompute_layers", needs);
-    return;
-  }
-  if (first)
-    block.Missing("recompute_layers", "BLOCK recomputes so many layers of each piece; give a number");
-  if (!first && layers > 1 && training->optimizer_sharding == OptimizerSharding::kZero3) {
-    block.Error("recompute_layers", std::to_string(layers) +
-                                        " layers together are not simulated with ZERO_3, which would gather "
-                                        "each a third time; 1 is wanted");
-  }
-}
-
 // Source: Megatron-LM core 0.8, distributed_data_parallel.py: at least 40
 // million numbers, and a million for each data rank.
 sim::Bytes UsualBucket(const Training& training, std::int64_t data) {
@@ -134,6 +85,34 @@ void CheckFormats(const Block& block, bool has_device, const Training& training,
                                " is wanted");
 }
 
+// REQUIRES: model, layout, pipeline and sharding were read
+void ReadPredictions(const config::Training& in, const Block& block, Scenario* scenario) {
+  scenario->training.mtp = in.mtp();
+  const models::Model& model = scenario->model;
+  if (!in.mtp() || model.layers == 0) return;
+  const auto refuse = [&](const std::string& what) { block.Error("mtp", what); };
+  if (model.prediction_modules == 0) {
+    refuse("model \"" + model.name + "\" has no prediction modules; model.prediction_modules 1 adds one");
+  }
+  if (scenario->training.optimizer_sharding == OptimizerSharding::kZero3) {
+    refuse("is not simulated with ZERO_3, which would gather the vocabulary's matrices again");
+  }
+  if (scenario->training.optimizer_sharding == OptimizerSharding::kZero2 && scenario->layout.pipeline > 1) {
+    refuse(
+        "is not simulated with ZERO_2 and pipeline stages, whose ends share the vocabulary's gradient; "
+        "ZERO_1");
+  }
+  if (scenario->pipeline.placement() != sim::Placement::kLoop) {
+    refuse("is not simulated where a stage holds both ends of the model in different chunks (pipeline " +
+           scenario->pipeline.name() + "); chunks in loops are wanted");
+  }
+  const std::int64_t tensor = scenario->layout.tensor;
+  if (tensor > 0 && model.hidden % tensor != 0) {
+    refuse("the join's " + std::to_string(model.hidden) + " channels are not a multiple of the " +
+           std::to_string(tensor) + " tensor ranks");
+  }
+}
+
 }  // namespace
 
 void ReadTraining(const config::Training& in, const Block& top, bool has_device, Scenario* scenario) {
@@ -150,9 +129,9 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
       block.Optional("bucket_mb", in.has_bucket_mb(), in.bucket_mb(), kLeastBucket, kMostBucket, 0.0);
   training.bucket = in.has_bucket_mb() ? sim::Bytes(std::llround(bucket_mb * kBytesPerMb))
                                        : UsualBucket(training, scenario->layout.copies());
-  ReadRecompute(in, block, &training);
   training.attention = AttentionOf(in.attention());
   training.dropout = in.dropout();
+  ReadRecompute(in, block, scenario);
   training.vocabulary_divisor = block.Optional("vocabulary_divisor", in.has_vocabulary_divisor(),
                                                in.vocabulary_divisor(), 1, kMostDivisor, kUsualDivisor);
   training.gradient_norm = !in.has_gradient_norm() || in.gradient_norm();
@@ -161,6 +140,7 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
   CheckFormats(block, has_device, training, scenario->device);
   ReadMatmul(in, block, has_device, scenario);
   ReadOffload(in, block, scenario);
+  ReadPredictions(in, block, scenario);
 }
 
 void ReadRun(const config::Scenario& in, const Block& top, Scenario* scenario) {
@@ -219,13 +199,15 @@ void WarnUnwise(const Block& top, Scenario* scenario) {
                   ", the widest that the device has figures for",
               scenario);
   }
-  if (model.prediction_modules > 0) {
+  if (model.prediction_modules > 0 && !scenario->training.mtp) {
     top.Warn("model", "model",
              text(model.prediction_modules) +
-                 " module(s) that predict further tokens are counted, but not part of the step",
+                 " module(s) that predict further tokens are counted, but not part of the step; training.mtp "
+                 "true trains them",
              scenario);
   }
-  if (layout.pipeline > 1 && scenario->batch.micro_batches < layout.pipeline) {
+  if (layout.pipeline > 1 &&
+      scenario->batch.micro_batches * scenario->pipeline.shape.parts < layout.pipeline) {
     top.Of("layout").Warn("pipeline", "layout.pipeline",
                           text(scenario->batch.micro_batches) +
                               (scenario->batch.micro_batches == 1 ? " micro-batch" : " micro-batches") +

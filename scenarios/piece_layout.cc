@@ -143,8 +143,13 @@ LayerSplit SplitByLayout(std::string_view text, const LayerRequest& request) {
   std::int64_t sum = 0;
   for (const PieceLayout::Piece& piece : layout.pieces) {
     const std::string which = "piece " + Text(static_cast<std::int64_t>(split.layers_of_piece.size()));
-    if (piece.predictions > 0) {
-      return refuse(which + " has an MTP layer (m), which is not simulated; the model without it is wanted");
+    if (piece.predictions > 0 && !piece.loss) {
+      return refuse(which +
+                    " has an MTP layer (m) without the loss, which is not simulated; L behind it is wanted");
+    }
+    if (piece.loss && piece.predictions != request.predictions) {
+      return refuse(which + " has " + Text(piece.predictions) + " MTP layers (m); " +
+                    Text(request.predictions) + " are trained (training.mtp, model.prediction_modules)");
     }
     if (piece.layers == 0 && !piece.embedding && !piece.loss) {
       return refuse(which + " has no layer; only the first and the last may be without");

@@ -42,6 +42,8 @@ struct Pipeline {
   std::int64_t copies() const { return placement() == sim::Placement::kBothEnds ? 2 : 1; }
   // Of those of a step, the micro-batches that pass a chunk.
   std::int64_t microbatches_of_chunk() const { return shape.microbatches / copies(); }
+  // Times that a chunk's forward runs in a step: once for each part of a sequence.
+  std::int64_t passes_of_chunk() const { return microbatches_of_chunk() * shape.parts; }
   bool splits_backward() const;
   // Whether its steps are joined without being asked for.
   bool joins() const;

@@ -15,7 +15,8 @@ std::int64_t BoundariesOf(const Pipeline& pipeline) {
 std::size_t TransferSlots(const Scenario& scenario) {
   const Layout& layout = scenario.layout;
   return static_cast<std::size_t>(scenario.steps * 2 * scenario.batch.micro_batches *
-                                  BoundariesOf(scenario.pipeline) * (layout.ranks() / layout.pipeline));
+                                  scenario.pipeline.shape.parts * BoundariesOf(scenario.pipeline) *
+                                  (layout.ranks() / layout.pipeline));
 }
 
 // Activations go from a piece to the next one, gradients the other way.
@@ -46,11 +47,12 @@ sim::TaskId PipelineTransfers::Transfer(std::int64_t step, const sim::PipelineSt
   const std::int64_t piece = pipeline.piece_of(stage_, at.chunk);
   const std::int64_t boundary = forward == sends ? piece : piece - 1;
 
-  // A slot for each (step, boundary, direction, micro-batch, column of ranks).
+  // A slot for each (step, boundary, direction, micro-batch, part of its sequence, column of ranks).
   std::int64_t slot = step;
   slot = slot * BoundariesOf(pipeline) + boundary;
   slot = slot * 2 + (forward ? 1 : 0);
   slot = slot * job_.scenario.batch.micro_batches + at.microbatch;
+  slot = slot * pipeline.shape.parts + at.part;
   slot = slot * (layout.ranks() / layout.pipeline) + layout.ColumnOf(tape_->rank());
 
   // Chunks that run from the last stage to the first trade with the other neighbour.

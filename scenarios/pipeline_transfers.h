@@ -20,7 +20,7 @@ std::size_t TransferSlots(const Scenario& scenario);
 
 class PipelineTransfers {
  public:
-  // `bytes` cross the boundary of two pieces, for one micro-batch. The job and
+  // `bytes` cross the boundary of two pieces, for one micro-batch or part of it. The job and
   // the tape must outlive this.
   PipelineTransfers(const Job& job, sim::Bytes bytes, RankTape* tape)
       : job_(job),

@@ -116,14 +116,56 @@ void AddTiers(const Scenario& scenario, const StepProgram& steps, const sim::Tim
   }
 }
 
-// Layers that run again from their input, of the whole model.
-std::int64_t RecomputedLayers(const Scenario& scenario) {
+// Of the model, and of prediction modules where they are trained.
+sim::Wide TrainedFlops(const Scenario& scenario, models::AttentionCount count) {
+  const Batch& batch = scenario.batch;
+  sim::Wide flops = models::ModelFlops(scenario.model, batch.global, batch.sequence_length, count);
+  if (scenario.predictions() == 0) return flops;
+  return flops +
+         3 * models::PredictionFlops(scenario.model, batch.global, batch.sequence_length, count).total();
+}
+
+// Layers that run again from their input, of the whole model; behind them, prediction modules.
+struct RunAgain {
+  std::int64_t layers = 0, predictions = 0;
+};
+RunAgain LayersThatRunAgain(const Scenario& scenario) {
   const FullRecompute& full = scenario.training.full_recompute;
-  std::int64_t layers = 0;
-  for (const std::int64_t piece : scenario.pipeline.layers_of_piece) {
-    layers += full.first_layers_only ? std::min(piece, full.layers) : piece;
+  const Pipeline& pipeline = scenario.pipeline;
+  const std::size_t last = pipeline.layers_of_piece.size() - 1;
+  RunAgain again;
+  for (std::uint32_t stage = 0; stage < pipeline.shape.stages; ++stage) {
+    std::int64_t on_stage = 0;
+    for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
+      const std::uint32_t piece = pipeline.piece_of(stage, chunk);
+      for (std::int64_t at = 0; at < pipeline.layers_of_piece[piece]; ++at) {
+        again.layers += full.RunsAgain(at, on_stage++) ? 1 : 0;
+      }
+      if (piece != last || full.first_layers_only) continue;
+      for (std::int64_t module = 0; module < scenario.predictions(); ++module) {
+        again.predictions += full.RunsAgain(0, on_stage++) ? 1 : 0;
+      }
+    }
   }
-  return layers;
+  again.layers /= pipeline.copies();
+  return again;
+}
+
+sim::Wide RecomputedFlops(const Scenario& scenario) {
+  const models::Model& model = scenario.model;
+  const Batch& batch = scenario.batch;
+  if (scenario.training.recompute == Recompute::kNone) return 0;
+  if (scenario.training.recompute == Recompute::kSelective) {
+    return models::SelectiveRecomputeFlops(model, ExecutionOf(scenario), batch.global, batch.sequence_length,
+                                           scenario.predictions());
+  }
+  const RunAgain again = LayersThatRunAgain(scenario);
+  // Layers of other kinds than the rest count as much as they.
+  const sim::Wide layers =
+      models::FullRecomputeFlops(model, batch.global, batch.sequence_length) * again.layers / model.layers;
+  if (again.predictions == 0) return layers;
+  const models::FlopsOf modules = models::PredictionFlops(model, batch.global, batch.sequence_length);
+  return layers + (modules.linear + modules.attention) * again.predictions / scenario.predictions();
 }
 
 // Rates that follow from the step time.
@@ -132,18 +174,9 @@ void AddRates(const Scenario& scenario, Report* report) {
   const double seconds = report->step_time.seconds();
   const auto devices = static_cast<double>(scenario.devices);
   const double peak = hardware::PeakFlopsPerSecond(scenario.device, scenario.training.format);
-  const sim::Wide full = models::ModelFlops(scenario.model, batch.global, batch.sequence_length);
-  const sim::Wide causal = models::ModelFlops(scenario.model, batch.global, batch.sequence_length,
-                                              models::AttentionCount::kCausal);
-  sim::Wide executed = full;
-  if (scenario.training.recompute == Recompute::kFull) {
-    // Layers of other kinds than the rest count as much as they.
-    executed += models::FullRecomputeFlops(scenario.model, batch.global, batch.sequence_length) *
-                RecomputedLayers(scenario) / scenario.model.layers;
-  } else if (scenario.training.recompute == Recompute::kSelective &&
-             scenario.training.selective.attention_core) {
-    executed += models::SelectiveRecomputeFlops(scenario.model, batch.global, batch.sequence_length);
-  }
+  const sim::Wide full = TrainedFlops(scenario, models::AttentionCount::kFull);
+  const sim::Wide causal = TrainedFlops(scenario, models::AttentionCount::kCausal);
+  const sim::Wide executed = full + RecomputedFlops(scenario);
   const Training& training = scenario.training;
   report->peak_tflops = peak * 1e-12;
   report->peak_format = hardware::ToText(training.format);

@@ -48,6 +48,14 @@ struct Sharding {
 struct FullRecompute {
   bool first_layers_only = false;  // Megatron-LM's "block": the first `layers`, each from its own input
   std::int64_t layers = 1;         // else "uniform": all, in groups of so many from the group's input
+  // torchtitan's selective_ac_option: of the layers of a stage, chunk after chunk, each so-many-th from
+  // its own input; 1 = as above.
+  std::int64_t every = 1;
+
+  // `at` counts the layers of a piece, `on_stage` those of its stage, both from 0.
+  bool RunsAgain(std::int64_t at, std::int64_t on_stage) const {
+    return (!first_layers_only || at < layers) && (on_stage + 1) % every == 0;
+  }
 };
 
 // Linear layers in eight bits.
@@ -86,6 +94,7 @@ struct Training {
   bool fused_kernels = true;  // as models::Execution::fused
   bool fused_loss = false;
   Offload offload;
+  bool mtp = false;  // the model's prediction modules are trained
 };
 
 // What a framework's preset gave where the scenario does not say.
@@ -137,6 +146,10 @@ struct Scenario {
   std::string price_source;
   std::optional<Published> published;
   std::optional<Checkpoint> checkpoint;
+
+  // Modules of the model that its last piece runs behind its layers.
+  std::int64_t predictions() const { return training.mtp ? model.prediction_modules : 0; }
+
   std::vector<std::string> overrides;  // "layout.tensor=4", as they were given
   std::vector<std::string> warnings;   // legal but unwise, one sentence each
 };

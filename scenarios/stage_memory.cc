@@ -55,8 +55,7 @@ sim::Bytes WholeOfChunk(const Scenario& scenario, const StagePlan& plan, std::si
     if (unit.recompute == Recompute::kNone) {
       for (const std::uint32_t block : unit.blocks) whole += plan.blocks[block].activations;
     } else {
-      whole +=
-          models::LayerActivationBytes(scenario.model, ExecutionOf(scenario), unit.layer, Recompute::kNone);
+      whole += ActivationsOf(scenario, unit, Recompute::kNone);
     }
   }
   return whole;
@@ -108,14 +107,11 @@ sim::Bytes RecomputedAtOnce(const Scenario& scenario, const StagePlan& plan) {
   sim::Bytes most, group;
   for (const std::vector<Unit>& units : plan.chunks) {
     for (const Unit& unit : units) {
-      if (unit.kind != Unit::Kind::kLayer || unit.recompute == Recompute::kNone) continue;
-      const models::Execution execution = ExecutionOf(scenario, unit.layer);
+      if (unit.recompute == Recompute::kNone) continue;
       const bool inside = unit.recompute == Recompute::kFull && unit.place_in_group > 0;
       if (!inside) group = {};
-      group += models::LayerActivationBytes(scenario.model, execution, unit.layer, Recompute::kNone);
-      if (!inside) {
-        group = group - models::LayerActivationBytes(scenario.model, execution, unit.layer, unit.recompute);
-      }
+      group += ActivationsOf(scenario, unit, Recompute::kNone);
+      if (!inside) group = group - ActivationsOf(scenario, unit, unit.recompute);
       most = std::max(most, group);
     }
   }
@@ -131,6 +127,18 @@ sim::Bytes ContextAtOnce(const StagePlan& plan) {
     most = std::max(most, context.gathers ? 2 * (context.keys + context.values) : 4 * context.passed);
   }
   return most;
+}
+
+// Gradients of keys and values, which the parts of a sequence add up one after the other: of one
+// micro-batch, in all layers of the stage.
+sim::Bytes PartGradients(const StagePlan& plan) {
+  sim::Bytes sum;
+  for (const std::vector<Unit>& units : plan.chunks) {
+    for (const Unit& unit : units) {
+      for (const std::uint32_t block : unit.blocks) sum += plan.blocks[block].key_value_gradients;
+    }
+  }
+  return sum;
 }
 
 // Gradients of the bucket that fills, and of the one that is being scattered; of spread experts likewise,
@@ -214,6 +222,7 @@ StageMemory MemoryOfStage(const Scenario& scenario, const StagePlan& plan,
   });
   memory.parts.push_back({"recomputed", whole ? RecomputedAtOnce(scenario, plan) : sim::Bytes()});
   if (Offloads(scenario)) memory.parts.push_back({"offload_buffers", OffloadBuffers(plan)});
+  if (scenario.pipeline.shape.parts > 1) memory.parts.push_back({"key_value_gradients", PartGradients(plan)});
   if (scenario.layout.context > 1) memory.parts.push_back({"context", ContextAtOnce(plan)});
   if (SharingOf(scenario).weights) {
     const PlayedUnits units = PlayUnits(scenario, plan, order);

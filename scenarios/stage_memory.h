@@ -29,6 +29,7 @@ struct StageMemory {
   // layout of their own as expert_weights, ...; activations (at their peak over
   // the schedule), recomputed (one layer's or group's, while its backward runs); where
   // layers are offloaded, offload_buffers, and activations without theirs; where sequences
+  // pass in parts, key_value_gradients of all parts; where they
   // are cut, context: keys and values of other ranks and their gradients; where weights
   // are cut, gathered: the units that are whole at once; where gradients are cut,
   // unreduced: whole gradients before they are scattered.

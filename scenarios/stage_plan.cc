@@ -1,7 +1,6 @@
 #include "scenarios/stage_plan.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -9,102 +8,13 @@
 #include "models/memory.h"
 #include "models/optimizer.h"
 #include "models/transformer.h"
+#include "scenarios/block_plan.h"
 #include "scenarios/buckets.h"
 #include "scenarios/offload.h"
 #include "scenarios/sharding.h"
 
 namespace scenarios {
 namespace {
-
-sim::WorkTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels) {
-  sim::WorkTimes sum;
-  for (const sim::Kernel& kernel : kernels) {
-    const hardware::KernelTimes times = cost.TimeOf(kernel);
-    sum.alone += times.alone;
-    sum.beside_communication += times.beside_communication;
-  }
-  return sum;
-}
-
-ContextPlan PlanContext(const hardware::CostModel& cost, const models::ContextCore& core) {
-  ContextPlan plan{.prepare = TimesOf(cost, core.prepare),
-                   .arrive = TimesOf(cost, core.arrive),
-                   .leave = TimesOf(cost, core.leave),
-                   .finish = TimesOf(cost, core.finish),
-                   .after = TimesOf(cost, core.after),
-                   .prepare_back = TimesOf(cost, core.prepare_back),
-                   .arrive_back = TimesOf(cost, core.arrive_back),
-                   .leave_back = TimesOf(cost, core.leave_back),
-                   .backward_after = TimesOf(cost, core.backward_after),
-                   .gathers = core.gathers,
-                   .passed = core.passed,
-                   .keys = core.keys,
-                   .values = core.values,
-                   .query_heads = core.query_heads,
-                   .key_heads = core.key_heads,
-                   .value_heads = core.value_heads,
-                   .output_heads = core.output_heads};
-  for (const models::ContextCore::Piece& piece : core.pieces) {
-    plan.pieces.push_back({.forward = TimesOf(cost, piece.forward),
-                           .backward = TimesOf(cost, piece.backward),
-                           .backward_merge = TimesOf(cost, piece.backward_merge)});
-  }
-  return plan;
-}
-
-// Those of kernels that make weight gradients, or of the others.
-sim::WorkTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels,
-                       bool weight_gradients) {
-  std::vector<sim::Kernel> some;
-  std::copy_if(kernels.begin(), kernels.end(), std::back_inserter(some),
-               [&](const sim::Kernel& kernel) { return kernel.weight_gradient == weight_gradients; });
-  return TimesOf(cost, some);
-}
-
-SplitBackward PlanSplit(const hardware::CostModel& cost, const models::Block& block) {
-  SplitBackward split{.head = TimesOf(cost, block.backward_head, false),
-                      .main = TimesOf(cost, block.backward_main, false),
-                      .tail = TimesOf(cost, block.backward_tail, false)};
-  for (const auto* phase :
-       {&block.backward_head, &block.backward_main, &block.backward_weight, &block.backward_tail}) {
-    split.weights = split.weights + TimesOf(cost, *phase, true);
-  }
-  return split;
-}
-
-BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block, Recompute recompute) {
-  return {.name = block.name,
-          .before_gather = TimesOf(cost, block.before_gather),
-          .main = TimesOf(cost, block.main),
-          .after_reduce = TimesOf(cost, block.after_reduce),
-          .backward_head = TimesOf(cost, block.backward_head),
-          .backward_main = TimesOf(cost, block.backward_main),
-          .backward_weight = TimesOf(cost, block.backward_weight),
-          .backward_tail = TimesOf(cost, block.backward_tail),
-          .selective_recompute = TimesOf(cost, block.selective_recompute),
-          .weight_casts = TimesOf(cost, block.weight_casts),
-          .one_copy_casts = TimesOf(cost, block.one_copy_casts),
-          .gather_forward = block.gather_forward,
-          .reduce_forward = block.reduce_forward,
-          .gather_backward = block.gather_backward,
-          .reduce_backward = block.reduce_backward,
-          .gather_again = block.gather_again,
-          .small_reduces = block.small_reduces,
-          .small_reduce = block.small_reduce,
-          .context = PlanContext(cost, block.context),
-          .activations = models::ActivationBytes(block, recompute),
-          .split = PlanSplit(cost, block)};
-}
-
-ExpertPlan PlanExperts(const hardware::CostModel& cost, const models::SpreadExperts& experts) {
-  return {.forward = TimesOf(cost, experts.forward),
-          .backward = TimesOf(cost, experts.backward),
-          .backward_input = TimesOf(cost, experts.backward, false),
-          .weights = TimesOf(cost, experts.backward, true),
-          .outward = experts.outward,
-          .homeward = experts.homeward,
-          .gather = experts.gather};
-}
 
 models::StageParameters HeldOf(const Scenario& scenario, const models::Stage& stage) {
   return models::ParametersOfRank(scenario.model, stage,
@@ -115,13 +25,15 @@ models::StageParameters HeldOf(const Scenario& scenario, const models::Stage& st
 }
 
 // The ends of the model that a stage has.
-models::Stage EndsOf(const Pipeline& pipeline, std::uint32_t stage) {
+models::Stage EndsOf(const Scenario& scenario, std::uint32_t stage) {
+  const Pipeline& pipeline = scenario.pipeline;
   const std::size_t last = pipeline.layers_of_piece.size() - 1;
   models::Stage ends;
   for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
     ends.embedding = ends.embedding || pipeline.piece_of(stage, chunk) == 0;
     ends.head = ends.head || pipeline.piece_of(stage, chunk) == last;
   }
+  if (ends.head) ends.predictions = scenario.predictions();
   return ends;
 }
 
@@ -146,7 +58,9 @@ class Planner {
       const std::int64_t spread = SpreadOf(scenario_, held);
       const models::Block attention = models::AttentionBlock(scenario_.model, execution, layer);
       const models::Block mlp = models::MlpBlock(scenario_.model, execution, layer);
-      Unit unit{.blocks = {Add(attention, recompute), AddMlp(mlp, execution, layer, recompute)},
+      const std::uint32_t first = Add(attention, recompute);
+      AddLaterParts(first, execution, layer, recompute);
+      Unit unit{.blocks = {first, AddMlp(mlp, execution, layer, recompute)},
                 .parameters = held.total().total() - spread,
                 .spread = spread,
                 .cast_weights = attention.cast_weights + mlp.cast_weights - mlp.spread_cast_weights,
@@ -170,6 +84,31 @@ class Planner {
             .parameters = Held(with).total().total() - Held(without).total().total()};
   }
 
+  // A prediction module: the next token's embedding; join and layer; logits and loss. Its numbers of
+  // the vocabulary are shared.
+  void Prediction(std::int64_t module, Recompute recompute, std::vector<Unit>* units) {
+    const models::Model& model = scenario_.model;
+    const std::int64_t last = model.layers - 1;
+    const models::Execution execution = ExecutionOf(scenario_, last);
+    const models::Block join = models::JoinBlock(model, execution);
+    Unit unit = Layer(last, recompute);
+    const models::StageParameters held = Held({.predictions = 1});
+    unit.kind = Unit::Kind::kPrediction;
+    unit.layer = model.layers + module;
+    unit.parameters = held.total().total() - held.embedding.total() - unit.spread;
+    unit.cast_weights += join.cast_weights;
+    unit.cast_matrices += join.cast_matrices;
+    unit.cast_weight_bytes = unit.cast_weight_bytes + join.cast_weight_bytes;
+    unit.ends_group = true;
+    unit.blocks.insert(unit.blocks.begin(), Add(join, recompute));
+    const auto end = [&](const models::Block& block) {
+      units->push_back({.kind = Unit::Kind::kPredictionEnd, .layer = unit.layer, .blocks = {Add(block)}});
+    };
+    end(models::EmbeddingBlock(model, execution_));
+    units->push_back(unit);
+    end(models::HeadBlock(model, execution_));
+  }
+
   // What it keeps of one micro-batch.
   sim::Bytes KeptBy(const Unit& unit) const {
     sim::Bytes kept;
@@ -184,6 +123,20 @@ class Planner {
   std::uint32_t Add(const models::Block& block, Recompute recompute = Recompute::kNone) {
     plan_->blocks.push_back(PlanBlock(cost_, block, recompute));
     return static_cast<std::uint32_t>(plan_->blocks.size() - 1);
+  }
+
+  // Attention of a sequence's later parts, which see more keys and values.
+  void AddLaterParts(std::uint32_t first, models::Execution execution, std::int64_t layer,
+                     Recompute recompute) {
+    std::vector<std::uint32_t> later;
+    for (execution.part.index = 1; execution.part.index < execution.part.count; ++execution.part.index) {
+      later.push_back(Add(models::AttentionBlock(scenario_.model, execution, layer), recompute));
+    }
+    if (!later.empty()) {
+      plan_->blocks[first].key_value_gradients =
+          models::KeyValueBytes(scenario_.model, execution, execution.part.count);
+    }
+    plan_->blocks[first].later_parts = std::move(later);
   }
 
   // Experts of one group have other work than those of the next where loads differ;
@@ -211,12 +164,15 @@ class Planner {
 };
 
 // The layers of one piece, and what is computed again of them.
-// Source: Megatron-LM core 0.8, transformer_block.py, _checkpointed_forward.
-void AddLayers(const Training& training, LayerRange range, Planner* planner, std::vector<Unit>* units) {
+// Source: Megatron-LM core 0.8, transformer_block.py, _checkpointed_forward; torchtitan 0.1,
+// parallelize_llama.py, whose count of layers goes on from chunk to chunk.
+// `on_stage` counts the layers of the stage.
+void AddLayers(const Training& training, LayerRange range, std::int64_t* on_stage, Planner* planner,
+               std::vector<Unit>* units) {
   const FullRecompute& full = training.full_recompute;
   for (std::int64_t layer = range.first; layer < range.last; ++layer) {
     const std::int64_t at = layer - range.first;
-    const bool spared = training.recompute == Recompute::kFull && full.first_layers_only && at >= full.layers;
+    const bool spared = training.recompute == Recompute::kFull && !full.RunsAgain(at, (*on_stage)++);
     Unit unit = planner->Layer(layer, spared ? Recompute::kNone : training.recompute);
     const std::int64_t group = full.first_layers_only ? 1 : full.layers;
     unit.place_in_group = at % group;
@@ -224,6 +180,34 @@ void AddLayers(const Training& training, LayerRange range, Planner* planner, std
     if (at < training.offload.activation_layers) unit.offloaded = planner->KeptBy(unit);
     units->push_back(std::move(unit));
   }
+}
+
+// Behind the layers. Of FULL, the module's join and layer run again (Megatron-LM core 0.14,
+// multi_token_prediction.py: unless the method is block).
+void AddPredictions(const Scenario& scenario, std::int64_t* on_stage, Planner* planner,
+                    std::vector<Unit>* units) {
+  const Training& training = scenario.training;
+  const FullRecompute& full = training.full_recompute;
+  for (std::int64_t module = 0; module < scenario.predictions(); ++module) {
+    const bool spared = training.recompute == Recompute::kFull &&
+                        (full.first_layers_only || !full.RunsAgain(0, (*on_stage)++));
+    planner->Prediction(module, spared ? Recompute::kNone : training.recompute, units);
+  }
+}
+
+// What the ends of prediction modules read is complete with the first module's, whose backward
+// comes last: the head's matrix with its logits, and a table that this stage has a copy of with its
+// look-up. A table of the stage's own embedding is complete with that.
+void PlacePredictionEnds(const models::StageParameters& held, std::vector<Unit>* units) {
+  const auto first = std::find_if(units->begin(), units->end(),
+                                  [](const Unit& unit) { return unit.kind == Unit::Kind::kPredictionEnd; });
+  if (first == units->end()) return;
+  Unit& look_up = *first;
+  Unit& logits = *(first + 2);
+  const std::int64_t matrix = held.head.total();
+  units->back().parameters -= matrix;
+  (held.tied_copy ? look_up : logits).parameters += matrix;
+  if (held.table_copy) look_up.parameters += held.embedding.total();
 }
 
 // Transformer Engine reduces what its delayed scales are made of once a pass through a
@@ -261,11 +245,20 @@ models::StageParameters HeldByStage(const Scenario& scenario, std::uint32_t stag
     const LayerRange range = LayersOfPiece(pipeline, pipeline.piece_of(stage, chunk));
     held = held + HeldOf(scenario, {.layers = range.last - range.first, .first_layer = range.first});
   }
-  return held + HeldOf(scenario, EndsOf(pipeline, stage));
+  return held + HeldOf(scenario, EndsOf(scenario, stage));
 }
 
 std::int64_t SpreadOf(const Scenario& scenario, const models::StageParameters& held) {
   return scenario.layout.spreads_experts() ? held.experts.total() : 0;
+}
+
+sim::Bytes ActivationsOf(const Scenario& scenario, const Unit& unit, Recompute recompute) {
+  const bool prediction = unit.kind == Unit::Kind::kPrediction;
+  const std::int64_t layer = prediction ? scenario.model.layers - 1 : unit.layer;
+  const models::Execution execution = ExecutionOf(scenario, layer);
+  sim::Bytes kept = models::LayerActivationBytes(scenario.model, execution, layer, recompute);
+  if (prediction) kept += models::ActivationBytes(models::JoinBlock(scenario.model, execution), recompute);
+  return kept;
 }
 
 StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, std::uint32_t stage) {
@@ -278,20 +271,26 @@ StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, s
   Planner planner(scenario, cost, &plan);
   const Pipeline& pipeline = scenario.pipeline;
   const std::size_t last = pipeline.layers_of_piece.size() - 1;
-  const models::Stage ends = EndsOf(pipeline, stage);
+  const models::Stage ends = EndsOf(scenario, stage);
+  std::int64_t on_stage = 0;
   for (std::uint32_t chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
     const std::uint32_t piece = pipeline.piece_of(stage, chunk);
     std::vector<Unit>& units = plan.chunks.emplace_back();
     if (piece == 0) units.push_back(planner.Embedding());
     const LayerRange range = LayersOfPiece(pipeline, piece);
-    AddLayers(scenario.training, range, &planner, &units);
-    if (piece == last) units.push_back(planner.Head(ends.embedding));
+    AddLayers(scenario.training, range, &on_stage, &planner, &units);
+    if (piece == last) {
+      AddPredictions(scenario, &on_stage, &planner, &units);
+      units.push_back(planner.Head(ends.embedding));
+      PlacePredictionEnds(planner.Held(ends), &units);
+    }
   }
   plan.by_end = ChunksByEnd(steps, pipeline.shape.chunks);
   plan.held = HeldByStage(scenario, stage);
   const bool tied = scenario.model.tied_embedding;
-  const std::int64_t table = tied ? planner.Held({.head = true}).head.total() : 0;
-  PlaceTiedTable(table, &plan);
+  const std::int64_t table =
+      tied || scenario.predictions() > 0 ? planner.Held({.head = true}).head.total() : 0;
+  PlaceTiedTable(tied ? table : 0, &plan);
   FillBuckets(scenario, cost, steps, &plan);
 
   const Training& training = scenario.training;

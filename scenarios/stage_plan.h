@@ -21,6 +21,7 @@ namespace scenarios {
 // Routed experts that are spread, as a rank of one expert group sees them.
 struct ExpertPlan {
   sim::WorkTimes forward = {}, backward = {};
+  sim::WorkTimes again = {};  // of `forward`, where selective recomputation moves no tokens
   sim::WorkTimes backward_input = {}, weights = {};  // the halves of `backward`
   std::vector<models::ExpertMove> outward = {}, homeward = {};
   sim::Bytes gather = {};  // over the tensor group, behind each homeward
@@ -47,15 +48,26 @@ struct SplitBackward {
   sim::WorkTimes weights = {};
 };
 
+// models::Again with its times.
+struct AgainPlan {
+  sim::WorkTimes before_gather = {}, main = {}, after_reduce = {};
+  sim::Bytes gather = {}, reduce = {};
+  bool core = false, travel = false;
+
+  sim::WorkTimes work() const { return before_gather + main + after_reduce; }
+  bool moves() const { return travel || gather + reduce > sim::Bytes(); }
+};
+
 // The phases of models::Block with their times.
 struct BlockPlan {
   const char* name = "";
   sim::WorkTimes before_gather = {}, main = {}, after_reduce = {};
   sim::WorkTimes backward_head = {}, backward_main = {}, backward_weight = {}, backward_tail = {};
-  sim::WorkTimes selective_recompute = {};
+  AgainPlan again = {};  // nothing unless recomputation is selective
   // Into all eight-bit copies, at the first micro-batch of a step or behind gathers; or into one of them.
   sim::WorkTimes weight_casts = {}, one_copy_casts = {};
   sim::Bytes gather_forward = {}, reduce_forward = {}, gather_backward = {}, reduce_backward = {};
+  sim::Bytes gather_output = {};
   sim::Bytes gather_again = {};
   std::int64_t small_reduces = 0;  // all-reduces of small_reduce bytes at the end of main
   sim::Bytes small_reduce = {};
@@ -63,7 +75,11 @@ struct BlockPlan {
   // experts.
   std::vector<ExpertPlan> experts = {};
   ContextPlan context = {};     // of attention
-  sim::Bytes activations = {};  // kept per micro-batch under the scenario's recomputation
+  sim::Bytes activations = {};  // kept per micro-batch (or part) under the scenario's recomputation
+  sim::Bytes key_value_gradients =
+      {};  // that parts of a sequence add up, of all of it; zero where it is whole
+  // StagePlan::blocks: the same of a sequence's second, third, ... part; none where they are as this one.
+  std::vector<std::uint32_t> later_parts = {};
   SplitBackward split = {};
 };
 
@@ -71,11 +87,12 @@ struct BlockPlan {
 enum class WeightCast : std::uint8_t { kNone, kOneCopy, kAllCopies };
 
 // A part of a stage whose gradients become ready at one time: a layer, the
-// embedding or the head.
+// embedding or the head; of a prediction module its layer (with the join before it)
+// and its ends, which read the table and the head's matrix.
 struct Unit {
-  enum class Kind : std::uint8_t { kEmbedding, kLayer, kHead };
+  enum class Kind : std::uint8_t { kEmbedding, kLayer, kHead, kPrediction, kPredictionEnd };
   Kind kind = Kind::kLayer;
-  std::int64_t layer = -1;                 // of the whole model
+  std::int64_t layer = -1;                 // of the whole model; prediction modules follow
   std::vector<std::uint32_t> blocks = {};  // StagePlan::blocks, in forward order
   std::int64_t parameters = 0;             // held by one rank, but for `spread`
   std::uint32_t bucket = 0;                // StagePlan::buckets
@@ -86,7 +103,7 @@ struct Unit {
   std::int64_t cast_weights = 0, spread_cast_weights = 0;  // in eight bits, of `parameters` and of `spread`
   std::int64_t cast_matrices = 0, spread_cast_matrices = 0;
   sim::Bytes cast_weight_bytes = {};                       // of their copies
-  models::Recompute recompute = models::Recompute::kNone;  // of a layer
+  models::Recompute recompute = models::Recompute::kNone;  // of a layer or prediction
   // kFull: layers of one group run again together, from the first one's input, before
   // the last one's backward.
   std::int64_t place_in_group = 0;  // 0 = the first
@@ -138,6 +155,8 @@ LayerRange LayersOfPiece(const Pipeline& pipeline, std::int64_t piece);
 // What one rank of a stage holds, and of it routed experts with a layout of their own.
 models::StageParameters HeldByStage(const Scenario& scenario, std::uint32_t stage);
 std::int64_t SpreadOf(const Scenario& scenario, const models::StageParameters& held);
+// What a layer or prediction keeps of one micro-batch.
+sim::Bytes ActivationsOf(const Scenario& scenario, const Unit& unit, models::Recompute recompute);
 
 // `steps` are those of the stage. REQUIRES: stage < layout.pipeline
 StagePlan PlanStage(const Scenario& scenario, const hardware::CostModel& cost, std::uint32_t stage,

@@ -73,7 +73,7 @@ void RankBuilder::Build() {
 
 void RankBuilder::Step(std::int64_t step) {
   if (step > 0) data_.StartStep();
-  to_start_.assign(plan_.chunks.size(), job_.scenario.pipeline.microbatches_of_chunk());
+  to_start_.assign(plan_.chunks.size(), job_.scenario.pipeline.passes_of_chunk());
   left_ = to_start_;
   const std::vector<sim::PipelineStep>& order = (*job_.orders)[static_cast<std::size_t>(stage_)];
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -103,7 +103,7 @@ void RankBuilder::Pass(std::int64_t step, const sim::PipelineStep& at, bool in_p
   const Pipeline& pipeline = job_.scenario.pipeline;
   const bool completes = at.kind == kBackward || at.kind == kBackwardWeight;  // one micro-batch's gradients
   const bool last = completes && --left_[at.chunk] == 0;
-  if (at.kind == kForward) Forward(step, at, to_start_[at.chunk]-- == pipeline.microbatches_of_chunk());
+  if (at.kind == kForward) Forward(step, at, to_start_[at.chunk]-- == pipeline.passes_of_chunk());
   if (at.kind == kBackward || at.kind == kBackwardInput) {
     Backward(step, at, last, in_pair && pipeline.delays_weight_gradients);
   }
@@ -116,7 +116,7 @@ void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at, bool f
     data_.BeforeForward(unit);
     if (offload_) offload_->BeforeForward(unit);
     blocks_.CastWeights(unit, data_.CastForForward(unit, first_of_chunk), at.microbatch, TaskClass::kForward);
-    blocks_.Forward(unit, at.microbatch, TaskClass::kForward);
+    blocks_.Forward(unit, at, TaskClass::kForward);
     data_.AfterForward(unit);
     if (offload_) offload_->AfterForward(unit, at.microbatch);
   }
@@ -134,18 +134,18 @@ void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool 
     blocks_.CastWeights(*unit, data_.CastForBackward(*unit), at.microbatch, TaskClass::kBackward);
     if (unit->recompute == Recompute::kFull && unit->ends_group) {
       for (const Unit* again = &*unit - unit->place_in_group; again <= &*unit; ++again) {
-        blocks_.Forward(*again, at.microbatch, TaskClass::kRecompute);
+        blocks_.Forward(*again, at, TaskClass::kRecompute);
       }
     }
     if (at.kind == sim::PipelineStep::Kind::kBackwardInput) {
-      blocks_.BackwardInput(*unit, at.microbatch);
+      blocks_.BackwardInput(*unit, at);
       continue;
     }
     if (weights_later) {
       blocks_.BackwardWeightsLater(*unit, at.microbatch);
       if (last_of_chunk) blocks_.MakeWeights();  // they are reduced now
     } else {
-      blocks_.Backward(*unit, at.microbatch);
+      blocks_.Backward(*unit, at);
     }
     if (offload_) offload_->AfterBackward(*unit);
     data_.AfterBackward(*unit, last_of_chunk);

@@ -11,6 +11,12 @@ std::int64_t TurnsEndedBy(const StagePlan& plan, const Unit& unit) {
                            [&](std::uint32_t block) { return !plan.blocks[block].experts.empty(); });
 }
 
+// The same once more, by what selective recomputation runs again.
+std::int64_t TurnsEndedAgain(const StagePlan& plan, const Unit& unit) {
+  return 2 * std::count_if(unit.blocks.begin(), unit.blocks.end(),
+                           [&](std::uint32_t block) { return plan.blocks[block].again.travel; });
+}
+
 bool SendsTokens(const StagePlan& plan, std::uint32_t chunk) {
   const std::vector<Unit>& units = plan.chunks[chunk];
   return std::any_of(units.begin(), units.end(),
@@ -45,7 +51,7 @@ std::vector<std::int64_t> BackwardEnds(const StagePlan& plan, std::uint32_t chun
         turn += TurnsEndedBy(plan, units[i - static_cast<std::size_t>(again)]);
       }
     }
-    turn += TurnsEndedBy(plan, units[i]);
+    turn += TurnsEndedAgain(plan, units[i]) + TurnsEndedBy(plan, units[i]);
     ends[i] = turn;
   }
   return ends;

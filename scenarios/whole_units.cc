@@ -83,7 +83,12 @@ WeightCast WholeUnits::CastForBackward(const Unit& unit) {
     state->forward_copy = state->backward_copy = true;
     return lacks ? WeightCast::kAllCopies : WeightCast::kNone;
   }
-  return Cast(state, unit.recompute == Recompute::kFull, true);
+  // What multiplies again before the backward needs the forward's copy again.
+  const bool again =
+      unit.recompute == Recompute::kFull ||
+      (unit.recompute == Recompute::kSelective &&
+       scenario_.training.selective.MultipliesAgain(models::HasExperts(scenario_.model, unit.layer)));
+  return Cast(state, again, true);
 }
 
 void WholeUnits::AfterForward(const Unit& unit) {

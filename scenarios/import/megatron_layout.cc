@@ -59,6 +59,10 @@ std::int64_t ReadPieces(Settings* s, std::int64_t stages, Draft* draft) {
       s->Error(key, "E is wanted in the first piece and L in the last, and nowhere else");
       return 0;
     }
+    if (!last && piece.find('m') != std::string::npos) {
+      s->Error(key, "an MTP layer (m) apart from the loss is not simulated; mL in one piece is wanted");
+      return 0;
+    }
     const std::int64_t here = std::count(piece.begin(), piece.end(), 't');
     layers += here;
     draft->Put("pipeline.stage_layers[" + std::to_string(i) + ']', here, s->Place(key));

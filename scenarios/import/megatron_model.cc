@@ -171,6 +171,7 @@ void ReadMegatronModel(Settings* s, Draft* draft) {
   ReadVocabulary(s, draft);
   model.tied_embedding = !s->Flag("untie-embeddings-and-output-weights");
   model.prediction_modules = s->Integer("mtp-num-layers", 0, 100).value_or(0);
+  if (model.prediction_modules > 0) draft->Put("training.mtp", true, s->Place("mtp-num-layers"));
   const auto length = s->Integer(s->has("seq-length") ? "seq-length" : "encoder-seq-length", 1, kMostTokens);
   if (length && *length > model.max_positions && !s->refused("max-position-embeddings")) {
     s->Error("max-position-embeddings", std::to_string(model.max_positions) + " are fewer than the " +

@@ -127,7 +127,6 @@ void ReadRecompute(Settings* s, Draft* draft) {
       const std::string place = s->Place("recompute-modules");
       const std::string path = "training.recompute_modules[" + std::to_string(at++) + ']';
       if (module == "core_attn") module = "core_attention";
-      if (module == "moe_act") module = "nonlinearity";
       std::transform(module.begin(), module.end(), module.begin(),
                      [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
       draft->Put(path, module, place);

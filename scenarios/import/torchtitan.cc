@@ -62,6 +62,7 @@ constexpr KeyRule kRules[] = {
     {"parallelism.disable_loss_parallel", kLeftOut, "logits of the whole vocabulary on every rank"},
     {"parallelism.enable_compiled_autograd", kHarmless},
     {"activation_checkpoint.mode", kMapped},
+    {"activation_checkpoint.selective_ac_option", kMapped},
     {"activation_checkpoint.*", kHarmless},
     {"optimizer.name", kMapped},
     {"optimizer.early_step_in_backward", kRefused, "the optimizer inside the backward"},
@@ -211,6 +212,24 @@ void ReadEightBitGather(bool cut, Settings* s, Draft* draft) {
   }
 }
 
+// Source: job_config.py: selective and "2" unless given; "op", or the n of every n-th layer.
+void ReadRecompute(Settings* s, Draft* draft) {
+  const char *mode_key = "activation_checkpoint.mode", *key = "activation_checkpoint.selective_ac_option";
+  const std::string mode = s->OneOf(mode_key, {"none", "full", "selective"}).value_or("selective");
+  const std::string option = s->Text(key).value_or("2");
+  if (mode != "selective") {
+    return draft->Put("training.recompute", mode == "full" ? "FULL" : "NONE", s->Place(mode_key));
+  }
+  if (option == "op") return draft->Put("training.recompute", "OPERATIONS", s->Place(key));
+  const bool number = !option.empty() && option.size() <= 4 &&
+                      std::all_of(option.begin(), option.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!number) return s->Error(key, '"' + option + "\"; op, or a number of layers, is wanted");
+  draft->Put("training.recompute", "FULL", s->Place(key));
+  if (std::stoll(option) < 2) return;
+  draft->Put("training.recompute_method", "EVERY", s->Place(key));
+  draft->Put("training.recompute_layers", static_cast<std::int64_t>(std::stoll(option)), s->Place(key));
+}
+
 void ReadTraining(const ImportRequest& request, bool cut, Settings* s, Draft* draft) {
   const std::string type =
       s->OneOf("training.mixed_precision_param", {"bfloat16", "float32"}).value_or("bfloat16");
@@ -235,13 +254,7 @@ void ReadTraining(const ImportRequest& request, bool cut, Settings* s, Draft* dr
     draft->Put("training.offload.optimizer", std::int64_t{1}, s->Place("training.enable_cpu_offload"));
     draft->Put("training.offload.parameters", true, s->Place("training.enable_cpu_offload"));
   }
-  // The default is selective by operations, which has no field here.
-  const auto mode = s->OneOf("activation_checkpoint.mode", {"none", "full"});
-  if (!s->has("activation_checkpoint.mode") && !s->refused("activation_checkpoint.mode")) {
-    s->Error("activation_checkpoint.mode",
-             "missing; its default, selective, is not simulated; none or full is wanted");
-  }
-  draft->Put("training.recompute", mode == "full" ? "FULL" : "NONE", s->Place("activation_checkpoint.mode"));
+  ReadRecompute(s, draft);
   s->OneOf("optimizer.name", {"Adam", "AdamW"});
   draft->Put("training.optimizer", "ADAM", s->Place("optimizer.name"));
   draft->Put("training.gradient_norm", s->Number("training.max_norm").value_or(1.0) > 0,

@@ -93,9 +93,6 @@ void WriteExperts(const StepRow& row, Draft* draft) {
     draft->Assume("tokens beyond a capacity factor of 1 are dropped");
     routed.set_capacity_factor(1);
   }
-  if (by_node && routed.has_capacity_factor()) {
-    draft->Refuse("experts: a dispatch by node that drops tokens is not simulated yet");
-  }
   // Source: Megatron-Bridge, scripts/performance: the one switch sets both.
   if (Says(row.overlap, "moe_a2a_overlap=True")) {
     out.mutable_pipeline()->set_overlap_experts(true);

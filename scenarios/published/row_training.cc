@@ -155,14 +155,13 @@ void WriteRecompute(const StepRow& row, Draft* draft) {
     out.set_recompute(config::Recompute::NONE);
     out.mutable_offload()->set_activation_layers(layers);
   } else if (Says(text, "selective (op)")) {
-    draft->Refuse(
-        "recompute: half of a layer's matrix products again (torchtitan's op) is not simulated yet");
+    out.set_recompute(config::Recompute::OPERATIONS);
   } else if (Says(text, "attention core")) {
     out.set_recompute(config::Recompute::SELECTIVE);
   } else if (starts("selective modules: ")) {
     out.set_recompute(config::Recompute::SELECTIVE);
     if (Says(text, "layernorm")) out.add_recompute_modules(config::RecomputeModule::LAYERNORM);
-    if (Says(text, "moe_act")) out.add_recompute_modules(config::RecomputeModule::NONLINEARITY);
+    if (Says(text, "moe_act")) out.add_recompute_modules(config::RecomputeModule::MOE_ACT);
     if (Says(text, "core_attn")) out.add_recompute_modules(config::RecomputeModule::CORE_ATTENTION);
   } else {
     draft->Refuse("recompute: not understood");

@@ -3,10 +3,10 @@
 namespace sim {
 namespace {
 
-// Time with work, in times of one chunk's forward and backward.
+// Time with work, in times of a forward and backward of one chunk, or one part of a sequence.
 std::int64_t Work(const PipelineShape& shape) {
   CHECK(shape.stages > 0 && shape.microbatches > 0 && shape.chunks > 0);
-  return std::int64_t{shape.microbatches} * shape.chunks;
+  return std::int64_t{shape.microbatches} * shape.chunks * shape.parts;
 }
 
 }  // namespace

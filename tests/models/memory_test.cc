@@ -177,11 +177,11 @@ TEST(Activations, SelectiveModulesRunTheKernelsOfTheForwardAgain) {
     return left == right;
   };
   const Block attention = AttentionBlock(Gpt3(), e, 0), mlp = MlpBlock(Gpt3(), e, 0);
-  EXPECT_TRUE(same(attention.selective_recompute, attention.before_gather));
+  EXPECT_TRUE(same(attention.again.before_gather, attention.before_gather));
+  EXPECT_TRUE(attention.again.main.empty());
   ASSERT_EQ(mlp.main.size(), 3u);  // up, nonlinearity, down
-  std::vector<sim::Kernel> again = mlp.before_gather;
-  again.push_back(mlp.main[1]);
-  EXPECT_TRUE(same(mlp.selective_recompute, again));
+  EXPECT_TRUE(same(mlp.again.before_gather, mlp.before_gather));
+  EXPECT_TRUE(same(mlp.again.main, {mlp.main[1]}));
 }
 
 // HB-044: b s V numbers: 1,050,673,152 B in BF16, 125 MiB in FP32 of the second case.

@@ -167,6 +167,36 @@ TEST(VisitedShares, IsTheMeanOverAllChoices) {
 }
 
 // 8 of 256 experts on 8 nodes, on 4 of them at most.
+// Two of four experts, half of the choices dropped. Of six pairs two lie in one of two halves, which
+// keeps one or both with 1 - 1/4; four lie in both, each kept with 1/2.
+TEST(VisitedShares, DoNotCountSharesWhoseChoicesAreDropped) {
+  EXPECT_NEAR(VisitedShares(4, 2, 2, 2, 2, 0.5), (2 * 0.75 + 4 * 1.0) / 6, 1e-12);
+  EXPECT_NEAR(VisitedShares(4, 2, 4, 2, 2, 0.5), 1, 1e-12);  // an expert each
+  EXPECT_NEAR(VisitedShares(256, 8, 8, 8, 4, 1 - 1e-13), VisitedShares(256, 8, 8, 8, 4), 1e-9);
+}
+
+// By node nothing is padded: what a factor above 1 would leave empty does not travel.
+TEST(SpreadExperts, ByNodeDropWhatIsBeyondTheirCapacityAndPadNothing) {
+  Execution e = Spread(1, 4, 1);
+  e.experts.dispatcher = Dispatcher::kDeepEp;
+  const auto block = [&](double factor) {
+    e.experts.capacity_factor = factor;
+    return MlpBlock(Mixtral8x7b(), e, 0);
+  };
+  const Block dropless = block(0), even = block(1), wide = block(2), half = block(0.5);
+  EXPECT_EQ(even.experts.rows, dropless.experts.rows);
+  EXPECT_EQ(wide.experts.rows, dropless.experts.rows);
+  EXPECT_EQ(2 * half.experts.rows, dropless.experts.rows);
+  EXPECT_EQ(wide.experts.outward[0].size, dropless.experts.outward[0].size);
+  EXPECT_EQ(2 * TotalFlops(half.experts.forward), TotalFlops(dropless.experts.forward));
+  // Two of eight experts, four ranks of two: 28 pairs, 4 on one rank. Kept by halves: 0.75 of those, 1 of
+  // others.
+  const double visits = (4 * 0.75 + 24 * 1.0) / 28, all = (4 * 1.0 + 24 * 2.0) / 28;
+  EXPECT_NEAR(static_cast<double>(half.experts.outward[0].size.count()) /
+                  static_cast<double>(dropless.experts.outward[0].size.count()),
+              visits / all, 1e-6);
+}
+
 TEST(VisitedShares, OfDeepSeekV3AreFewerThanItsNodeLimit) {
   const double nodes = VisitedShares(256, 8, 8, 8, 4);
   EXPECT_LT(nodes, 4);

@@ -88,7 +88,7 @@ TEST(Blocks, FlashAttentionExecutesHalfTheSquareAndItsBackwardTwoAndAHalfTimesTh
   EXPECT_EQ(forward->attention.kv_heads, 4);
   // Queries and output of 32 heads, keys and values of 4, BF16; 4 B a row.
   EXPECT_EQ(forward->bytes, Bytes(3 * 1024 * (2 * (2 * 32 + 2 * 4) * 128 + 4 * 32)));
-  EXPECT_EQ(Names(b.selective_recompute), "flash_forward");
+  EXPECT_EQ(Names(b.again.main), "flash_forward");
 }
 
 TEST(Blocks, WindowsLimitFlashAttentionButNotTheUnfusedSquare) {
@@ -214,7 +214,7 @@ TEST(Blocks, NamesOfAGptLayerAreThoseOfMegatron) {
   EXPECT_EQ(Names(a.before_gather), "norm");
   EXPECT_EQ(Names(a.main), "qkv query_key scale_mask_softmax score_dropout score_value attention_output");
   EXPECT_EQ(Names(a.after_reduce), "bias_dropout_residual");
-  EXPECT_EQ(Names(a.selective_recompute), "query_key scale_mask_softmax score_dropout score_value");
+  EXPECT_EQ(Names(a.again.main), "query_key scale_mask_softmax score_dropout score_value");
   EXPECT_EQ(Names(a.backward_head), "dropout_backward output_bias_gradient");
   EXPECT_EQ(Names(a.backward_tail), "norm_backward residual_backward");
   EXPECT_EQ(Names(f.main), "up bias_nonlinearity down");

@@ -119,6 +119,39 @@ TEST(LoadRecompute, TakesModulesByName) {
               Contains(HasSubstr("training.recompute_modules: needs recompute SELECTIVE")));
 }
 
+TEST(LoadRecompute, TakesTorchtitansOptions) {
+  const Scenario operations =
+      Load({{"training.recompute", "OPERATIONS"}, {"layout.sequence", "true"}}).scenario.value();
+  EXPECT_EQ(operations.training.recompute, Recompute::kSelective);
+  EXPECT_TRUE(operations.training.selective.operations);
+  EXPECT_FALSE(operations.training.selective.attention_core);
+  const Scenario every = Load({{"training.recompute", "FULL"},
+                               {"training.recompute_method", "EVERY"},
+                               {"training.recompute_layers", "3"}})
+                             .scenario.value();
+  EXPECT_EQ(every.training.full_recompute.every, 3);
+  EXPECT_EQ(every.training.full_recompute.layers, 1);
+}
+
+TEST(LoadRecompute, RefusesModulesThatTheModelDoesNotHave) {
+  const auto error = [](const std::string& module, const std::string& model) {
+    const std::string text =
+        std::string(kScenario) + "training { recompute: SELECTIVE recompute_modules: [" + module + "] }\n";
+    return Load({{"model", model}}, text).errors();
+  };
+  const std::string field = "training.recompute_modules: ";
+  EXPECT_THAT(error("MLA_UP_PROJ", "llama_7b"),
+              Contains(HasSubstr(field + "MLA_UP_PROJ: \"llama_7b\" has no latent attention")));
+  EXPECT_THAT(error("MOE", "llama_7b"), Contains(HasSubstr(field + "MOE: \"llama_7b\" has no experts")));
+  EXPECT_THAT(error("SHARED_EXPERTS", "mixtral_8x7b"), Contains(HasSubstr("has no shared experts")));
+  EXPECT_THAT(error("MLP", "mixtral_8x7b"),
+              Contains(HasSubstr("has no layer without experts; MOE would do")));
+  EXPECT_THAT(error("MLP", "palm_540b"), Contains(HasSubstr("lie side by side")));
+  EXPECT_THAT(Load({{"training.recompute", "OPERATIONS"}}).errors(),
+              Contains(HasSubstr("training.recompute: OPERATIONS is not simulated with tensor ranks without "
+                                 "layout.sequence; SELECTIVE or FULL would do")));
+}
+
 TEST(LoadRecompute, SaysWhatDoesNotGoTogether) {
   EXPECT_THAT(Load({{"training.recompute", "SELECTIVE"}, {"training.recompute_layers", "4"}}).errors(),
               Contains(HasSubstr("--set 2: training.recompute_layers: needs recompute FULL")));

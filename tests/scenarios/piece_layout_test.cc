@@ -68,7 +68,12 @@ TEST(PieceLayout, MustSuitTheModelAndTheStages) {
   EXPECT_THAT(SplitByLayout("Et*4|(t*4|)*14tL", request).layers_of_piece,
               ElementsAre(4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1));
   EXPECT_EQ(SplitByLayout("Et*4|(t*4|)*14tmL", request).error,
-            "piece 15 has an MTP layer (m), which is not simulated; the model without it is wanted");
+            "piece 15 has 1 MTP layers (m); 0 are trained (training.mtp, model.prediction_modules)");
+  LayerRequest trained = request;
+  trained.predictions = 1;
+  EXPECT_EQ(SplitByLayout("Et*4|(t*4|)*14tmL", trained).error, "");
+  EXPECT_EQ(SplitByLayout("Et*4|(t*4|)*13t*4m|tL", trained).error,
+            "piece 14 has an MTP layer (m) without the loss, which is not simulated; L behind it is wanted");
   EXPECT_EQ(SplitByLayout("Et*61L", request).error, "1 pieces; 16 are wanted, 2 on each of 8 stages");
   EXPECT_EQ(SplitByLayout("Et*4|(t*4|)*14ttL", request).error, "adds up to 62 layers; the model has 61");
   EXPECT_EQ(SplitByLayout("Et*8||(t*4|)*13tL", request).error,

@@ -155,6 +155,23 @@ TEST(Torchtitan, FillsTheRestWithShards) {
   EXPECT_EQ(scenario.training.recompute, Recompute::kFull);
 }
 
+// job_config.py: selective, every second layer, unless the file says otherwise.
+TEST(Torchtitan, RecomputesByOperationsOrEveryNthLayer) {
+  const auto imported = [](const std::string& checkpoint) {
+    const Imported job = Import(
+        "torchtitan", RequestOf("t.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n" + checkpoint, 8));
+    EXPECT_TRUE(job.job) << job.errors();
+    return job.job->scenario.training;
+  };
+  const Training usual = imported("");
+  EXPECT_EQ(usual.recompute, Recompute::kFull);
+  EXPECT_EQ(usual.full_recompute.every, 2);
+  const Training operations = imported("[activation_checkpoint]\nselective_ac_option = \"op\"\n");
+  EXPECT_EQ(operations.recompute, Recompute::kSelective);
+  EXPECT_TRUE(operations.selective.operations);
+  EXPECT_EQ(imported("[activation_checkpoint]\nselective_ac_option = \"1\"\n").full_recompute.every, 1);
+}
+
 TEST(Torchtitan, SchedulesInAVAreTheirOwn) {
   const Imported imported =
       Import("torchtitan", RequestOf("t.json", R"({"model": {"name": "llama3", "flavor": "405B"},

@@ -1,0 +1,21 @@
+// Blocks with the times of their phases on one device.
+
+#ifndef SCENARIOS_BLOCK_PLAN_H_
+#define SCENARIOS_BLOCK_PLAN_H_
+
+#include <vector>
+
+#include "hardware/cost_model.h"
+#include "models/block.h"
+#include "scenarios/stage_plan.h"
+#include "sim/base/kernel.h"
+
+namespace scenarios {
+
+sim::WorkTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels);
+BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block, Recompute recompute);
+ExpertPlan PlanExperts(const hardware::CostModel& cost, const models::SpreadExperts& experts);
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_BLOCK_PLAN_H_
