@@ -65,6 +65,7 @@ TEST(Megatron, DeepSeekV3HasItsPublishedShapesAndLayout) {
   EXPECT_EQ(scenario.layout.expert_tensor, 1);
   EXPECT_EQ(scenario.batch.micro_batches, shipped->batch.micro_batches);
   EXPECT_THAT(imported.job->scenario_text, HasSubstr("dispatcher: DEEPEP"));
+  EXPECT_EQ(scenario.predictions(), 1);
 }
 
 // Mixtral's job has 4 stages of 8 chunks; of one chunk it is refused, as by Megatron-LM.
