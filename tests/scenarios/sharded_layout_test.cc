@@ -109,9 +109,13 @@ TEST(ShardedExperts, CopiesHoldWholeExpertGroups) {
 }
 
 TEST(ShardedExperts, AreRefusedBesideJoinedStepsWhoseTokensTravel) {
-  const Sets job = {{"model", "mixtral_8x7b"}, {"layout.tensor", "1"},
-                    {"layout.virtual", "2"},   {"pipeline.schedule", "DUALPIPEV"},
-                    {"layout.expert", "2"},    {"training.optimizer_sharding", "ZERO_3"}};
+  const Sets job = {{"model", "mixtral_8x7b"},
+                    {"layout.tensor", "1"},
+                    {"layout.virtual", "2"},
+                    {"pipeline.schedule", "DUALPIPEV"},
+                    {"batch.global", "64"},
+                    {"layout.expert", "2"},
+                    {"training.optimizer_sharding", "ZERO_3"}};
   EXPECT_THAT(Load(job).errors(),
               ElementsAre(HasSubstr("training.optimizer_sharding: ZERO_2 and ZERO_3 are not simulated beside "
                                     "joined steps whose tokens travel; pipeline.overlap_experts false")));
