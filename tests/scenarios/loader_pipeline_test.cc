@@ -135,9 +135,8 @@ TEST(LoadPipeline, RefusesWhatDoesNotGoWithStepsInTurns) {
        "--set 8: training.offload.activation_layers: offload is not simulated beside joined steps; "
        "pipeline.overlap_experts: false is wanted"},
       {{{"training.optimizer_sharding", "ZERO_2"}, {"layout.pipeline", "1"}, {"layout.virtual", "1"}},
-       "--set 8: training.optimizer_sharding: more than ZERO_1 is not simulated with routed experts on other "
-       "ranks "
-       "(layout.expert 8, expert_tensor 1); ZERO_1 or NONE"},
+       "--set 8: training.optimizer_sharding: ZERO_2 and ZERO_3 are not simulated beside joined steps whose "
+       "tokens travel; pipeline.overlap_experts false, or ZERO_1"},
   };
   for (const auto& c : kCases) {
     Sets sets = {{"pipeline.overlap_experts", "true"}};
