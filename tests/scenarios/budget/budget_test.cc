@@ -31,9 +31,17 @@ Budget Make(const BudgetRequest& request) {
   return result.budget.value();
 }
 
-Scenario Load(const char* name) {
+// `overrides` as in `--set`: "layout.tensor=4".
+Scenario Load(const char* name, const std::vector<std::string>& overrides = {}) {
   proto::Diagnostics diagnostics;
-  return LoadScenario(name, {}, &diagnostics).value();
+  std::vector<proto::Override> set;
+  for (const std::string& one : overrides) {
+    const std::size_t equals = one.find('=');
+    set.push_back({.path = one.substr(0, equals), .value = one.substr(equals + 1)});
+  }
+  const std::optional<Scenario> scenario = LoadScenario(name, set, &diagnostics);
+  EXPECT_THAT(diagnostics.errors(), ElementsAre()) << name;
+  return scenario.value();
 }
 
 TEST(Budget, OfEveryModelHasItsExactParameters) {
@@ -246,6 +254,46 @@ TEST(RequestOf, RefusesWhatABudgetDoesNotCount) {
   EXPECT_EQ(RequestOf(Load("llama3_8b_8xh100")).error().message,
             "llama3_8b_8xh100: layout.context: 2 is not budgeted; `orrery check` and `orrery run` count it");
   EXPECT_FALSE(RequestOf(Load("mixtral_8x7b_64xh100")).ok());
+  struct Case {
+    const char* scenario;
+    std::vector<std::string> overrides;
+    const char* what;
+  };
+  const Case cases[] = {
+      {"llama_70b_64xh800_a",
+       {"training.recompute=FULL", "training.recompute_method=EVERY", "training.recompute_layers=2"},
+       "training.recompute_method: EVERY"},
+      {"llama_70b_64xh800_a",
+       {"training.recompute=FULL", "training.recompute_method=BLOCK", "training.recompute_layers=1"},
+       "training.recompute_method: BLOCK"},
+      {"llama_70b_64xh800_a",
+       {"training.recompute=FULL", "training.recompute_method=UNIFORM", "training.recompute_layers=2"},
+       "training.recompute_layers: 2 together"},
+      {"llama_70b_64xh800_a", {"training.recompute=OPERATIONS"}, "training.recompute: OPERATIONS"},
+      {"llama_70b_64xh800_a",
+       {"training.recompute=SELECTIVE", "training.recompute_modules=[CORE_ATTENTION, MLP]"},
+       "training.recompute_modules other than CORE_ATTENTION"},
+      {"llama_70b_64xh800_a",
+       {"training.recompute=SELECTIVE", "training.recompute_modules=[LAYERNORM]"},
+       "training.recompute_modules other than CORE_ATTENTION"},
+      {"llama_7b_256xh800", {"training.offload.optimizer=0.5"}, "training.offload"},
+      {"llama_7b_256xh800",
+       {"training.optimizer_sharding=ZERO_3", "training.offload.optimizer=1",
+        "training.offload.parameters=true"},
+       "training.offload"},
+      {"llama_70b_64xh800_a",
+       {"pipeline.schedule=SEQ1F1B", "pipeline.sequence_parts=4", "training.recompute=NONE"},
+       "pipeline.sequence_parts: 4"},
+      {"llama_70b_64xh800_a", {"pipeline.schedule=GPIPE"}, "pipeline.schedule: GPipe"},
+      {"llama_7b_256xh800", {"model.prediction_modules=1", "training.mtp=true"}, "training.mtp"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    const sim::Result<BudgetRequest> request = RequestOf(Load(c.scenario, c.overrides));
+    ASSERT_FALSE(request.ok());
+    EXPECT_EQ(request.error().message, std::string(c.scenario) + ": " + c.what +
+                                           " is not budgeted; `orrery check` and `orrery run` count it");
+  }
 }
 
 }  // namespace
