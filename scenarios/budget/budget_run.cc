@@ -48,10 +48,13 @@ void AddTraffic(const Chosen& c, Budget* budget) {
                                         .parameters = held,
                                         .weight_width = Number(c.widths.weight),
                                         .gradient_width = Number(c.widths.gradient),
-                                        .micro_batches = c.micro_batches});
+                                        .micro_batches = c.micro_batches,
+                                        .pipeline = c.pipeline > 1});
   const std::string per = Grouped(c.micro_batches) + " micro-batches";
   Section s("sent by a device in a step", budget);
-  s.Add("weights gathered", data.gathers, "B", "17.4.8 as E2 corrects it",
+  s.Add("weights gathered", data.gathers, "B",
+        c.pipeline > 1 && c.zero_stage == 3 ? "17.4.8 as E2; one more than micro-batches of 1F1B"
+                                            : "17.4.8 as E2 corrects it",
         "data " + Grouped(c.data) + "; " + per);
   s.Add("gradients reduced", data.reductions, "B", "17.6.3 as E23 corrects it",
         "1/(tensor pipeline) of the model");

@@ -42,7 +42,7 @@ void ChooseLayout(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vecto
   const int zero = c->pipeline > 1 ? 1 : 3;
   c->zero_stage =
       (*choose)("zero", r.zero_stage, zero,
-                zero == 3 ? "cuts everything, so most models fit" : "a pipeline gathers no weights",
+                zero == 3 ? "cuts everything, so most models fit" : "a pipeline holds weights and gradients whole",
                 [](int stage) { return std::to_string(stage); });
   if (!models::CanShare(c->model, c->tensor)) {
     errors->push_back("tensor: " + Grouped(c->tensor) + " does not divide the " + Grouped(c->model.heads) +
@@ -56,10 +56,6 @@ void ChooseLayout(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vecto
   if (c->pipeline > c->model.layers) {
     errors->push_back("pipeline: " + Grouped(c->pipeline) + " stages are more than the " +
                       Grouped(c->model.layers) + " layers; as many or fewer are wanted");
-  }
-  if (c->pipeline > 1 && c->zero_stage > 1) {
-    errors->push_back("zero: " + std::to_string(c->zero_stage) + " cannot be under a pipeline of " +
-                      Grouped(c->pipeline) + "; give 0 or 1");
   }
 }
 

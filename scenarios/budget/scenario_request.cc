@@ -46,7 +46,14 @@ std::string NotCountedOfTraining(const Scenario& s) {
   if (UsesHosts(s)) return "training.offload";
   if (training.mtp) return "training.mtp";
   if (training.matmul.recipe != models::Recipe::kNone) return "training.matmul in eight bits";
-  if (training.sharding.ranks > 0) return "training.sharding.ranks: " + Text(training.sharding.ranks);
+  const Sharding& sharding = training.sharding;
+  if (sharding.ranks > 0) return "training.sharding.ranks: " + Text(sharding.ranks);
+  if (!sharding.reshard_after_forward) return "training.sharding.reshard_after_forward: false";
+  // Gradients that are cut are scattered in every micro-batch, but in a pipeline.
+  const bool late = training.optimizer_sharding < OptimizerSharding::kZero2 || s.layout.pipeline > 1;
+  if (sharding.no_sync != late) {
+    return std::string("training.sharding.no_sync: ") + (sharding.no_sync ? "true" : "false");
+  }
   return NotCountedOfRecompute(training);
 }
 
