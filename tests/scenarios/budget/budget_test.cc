@@ -261,6 +261,26 @@ TEST(Budget, RefusesWhatContradictsItself) {
   EXPECT_THAT(MakeBudget(request).errors, ElementsAre(HasSubstr("sequence: 2,048 is longer than the 1,024")));
 }
 
+// Divisors of 32 heads; of 12 with 4 keys, those that divide 4 or are a multiple of it.
+TEST(Budget, NamesTheTensorGroupsThatWouldDo) {
+  BudgetRequest request = Of("llama_7b");
+  request.tensor = 6;
+  EXPECT_THAT(MakeBudget(request).errors,
+              ElementsAre("tensor: 6 does not divide the 32 query heads, 32 key heads and feed-forward of "
+                          "\"llama_7b\"; 1, 2, 4, 8, 16 and 32 do"));
+  request.model.heads = 12;
+  request.model.kv_heads = 4;
+  request.model.ffn = 3072;
+  EXPECT_THAT(MakeBudget(request).errors, ElementsAre(HasSubstr("; 1, 2, 4 and 12 do")));
+  request.model.ffn = 3073;
+  EXPECT_THAT(MakeBudget(request).errors, ElementsAre(HasSubstr("; 1 does")));
+  request = Of("mixtral_8x7b");
+  request.tensor = 32;
+  request.model.experts.ffn = 24;
+  EXPECT_THAT(MakeBudget(request).errors,
+              ElementsAre("tensor: 32 does not divide the experts' width 24; 1, 2, 4 and 8 do"));
+}
+
 TEST(RequestOf, RefusesWhatABudgetDoesNotCount) {
   EXPECT_EQ(RequestOf(Load("llama3_8b_8xh100")).error().message,
             "llama3_8b_8xh100: layout.context: 2 is not budgeted; `orrery check` and `orrery run` count it");
