@@ -193,9 +193,9 @@ std::optional<hardware::Device> DeviceFor(const Arguments& arguments, proto::Dia
 std::optional<BudgetRequest> OfScenario(const Arguments& arguments, const Subject& subject,
                                         const std::vector<proto::Override>& overrides,
                                         proto::Diagnostics* diagnostics, std::vector<std::string>* errors) {
-  const auto scenario =
-      subject.text ? scenarios::LoadScenarioText(subject.name, *subject.text, overrides, diagnostics)
-                   : scenarios::LoadScenario(subject.name, overrides, diagnostics);
+  const auto scenario = subject.text
+                            ? scenarios::LoadScenarioText(subject.name, *subject.text, overrides, diagnostics)
+                            : scenarios::LoadScenario(subject.name, overrides, diagnostics);
   if (!scenario) return std::nullopt;
   const sim::Result<BudgetRequest> request = scenarios::RequestOf(*scenario);
   if (!request.ok()) {

@@ -54,10 +54,10 @@ void ChooseLayout(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vecto
   c->tensor = (*choose)("tensor", r.tensor, std::int64_t{1}, "no tensor parallelism unless asked for", Text);
   c->pipeline = (*choose)("pipeline", r.pipeline, std::int64_t{1}, "no pipeline unless asked for", Text);
   const int zero = c->pipeline > 1 ? 1 : 3;
-  c->zero_stage =
-      (*choose)("zero", r.zero_stage, zero,
-                zero == 3 ? "cuts everything, so most models fit" : "a pipeline holds weights and gradients whole",
-                [](int stage) { return std::to_string(stage); });
+  c->zero_stage = (*choose)(
+      "zero", r.zero_stage, zero,
+      zero == 3 ? "cuts everything, so most models fit" : "a pipeline holds weights and gradients whole",
+      [](int stage) { return std::to_string(stage); });
   if (!models::CanShare(c->model, c->tensor)) {
     errors->push_back("tensor: " + Grouped(c->tensor) + " does not divide the " + Grouped(c->model.heads) +
                       " query heads, " + Grouped(c->model.kv_heads) + " key heads and feed-forward of \"" +

@@ -87,9 +87,9 @@ TEST_F(BudgetFile, IsAScenarioOrAModelAsItsFieldsSay) {
   const Result of_scenario = Budget({scenario, "--csv"});
   EXPECT_EQ(of_scenario.err, "");
   EXPECT_EQ(of_scenario.out, Budget({"llama_70b_64xh800_a", "--csv"}).out);
-  EXPECT_EQ(Budget({scenario, "--csv", "--set", "layout.tensor=4", "--set", "layout.pipeline=8"}).out,
-            Budget({"llama_70b_64xh800_a", "--csv", "--set", "layout.tensor=4", "--set", "layout.pipeline=8"})
-                .out);
+  EXPECT_EQ(
+      Budget({scenario, "--csv", "--set", "layout.tensor=4", "--set", "layout.pipeline=8"}).out,
+      Budget({"llama_70b_64xh800_a", "--csv", "--set", "layout.tensor=4", "--set", "layout.pipeline=8"}).out);
   const std::string model = Write("my_model.textproto", TextOf(models::Catalogue(), "llama_7b"));
   EXPECT_EQ(Budget({model, "--csv"}).out, Budget({"llama_7b", "--csv"}).out);
 }

@@ -285,6 +285,10 @@ TEST(RequestOf, RefusesWhatABudgetDoesNotCount) {
   EXPECT_EQ(RequestOf(Load("llama3_8b_8xh100")).error().message,
             "llama3_8b_8xh100: layout.context: 2 is not budgeted; `orrery check` and `orrery run` count it");
   EXPECT_FALSE(RequestOf(Load("mixtral_8x7b_64xh100")).ok());
+}
+
+// Each of what a scenario may have besides, in one line.
+TEST(RequestOf, RefusesWhatAScenarioHasBeyondABudget) {
   struct Case {
     const char* scenario;
     std::vector<std::string> overrides;
@@ -315,12 +319,12 @@ TEST(RequestOf, RefusesWhatABudgetDoesNotCount) {
       {"llama_70b_64xh800_a",
        {"pipeline.schedule=SEQ1F1B", "pipeline.sequence_parts=4", "training.recompute=NONE"},
        "pipeline.sequence_parts: 4"},
-      {"llama_70b_64xh800_a", {"pipeline.schedule=GPIPE"}, "pipeline.schedule: GPipe"},
+      {"llama_70b_64xh800_a", {"pipeline.schedule=GPIPE"}, "pipeline.schedule: gpipe"},
       {"llama_7b_256xh800", {"training.sharding.no_sync=true"}, "training.sharding.no_sync: true"},
       {"llama_7b_256xh800",
        {"training.sharding.reshard_after_forward=false"},
        "training.sharding.reshard_after_forward: false"},
-      {"llama_7b_256xh800", {"model.prediction_modules=1", "training.mtp=true"}, "training.mtp"},
+      {"llama_70b_64xh800_a", {"model.prediction_modules=1", "training.mtp=true"}, "training.mtp"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.what);

@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <string_view>
-
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "sim/collective/collective.h"
