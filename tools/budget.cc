@@ -2,17 +2,21 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <ostream>
 #include <span>
+#include <system_error>
 
 #include "hardware/device_reader.h"
 #include "models/catalogue.h"
 #include "models/model_reader.h"
+#include "proto/syntax.h"
 #include "scenarios/budget/budget.h"
 #include "scenarios/budget/scenario_request.h"
 #include "scenarios/catalogue.h"
+#include "scenarios/loader.h"
 #include "scenarios/output/budget_output.h"
 #include "tools/commands.h"
 
@@ -144,39 +148,85 @@ void ReadFlags(const Arguments& given, BudgetRequest* r, std::vector<std::string
       &r->attention);
 }
 
-// A name of both catalogues is the model's.
-bool IsScenario(const std::string& name) {
-  const auto has = [&](std::span<const proto::CatalogueFile> catalogue) {
-    return std::any_of(catalogue.begin(), catalogue.end(),
-                       [&](const proto::CatalogueFile& entry) { return entry.name == name; });
-  };
-  return has(scenarios::Catalogue()) && !has(models::Catalogue());
+// What is budgeted: a name of a catalogue, or a file's text.
+struct Subject {
+  bool scenario = false;
+  std::string name;  // for messages, with the folder that a scenario's names are looked for in
+  std::optional<std::string> text;
+};
+
+bool Has(std::span<const proto::CatalogueFile> catalogue, const std::string& name) {
+  return std::any_of(catalogue.begin(), catalogue.end(),
+                     [&](const proto::CatalogueFile& entry) { return entry.name == name; });
+}
+
+// A scenario says how many devices it has, which, and how they share the job; a model says none of it.
+bool IsScenarioText(const std::string& file, std::string_view text) {
+  const auto notation = file.ends_with(".json") ? proto::Notation::kJson : proto::Notation::kTextproto;
+  const std::vector<proto::Node> fields = proto::ParseText(text, notation).root.children;
+  return std::any_of(fields.begin(), fields.end(), [](const proto::Node& field) {
+    return field.name == "devices" || field.name == "hardware" || field.name == "layout";
+  });
+}
+
+// Names as those of scenarios: "-", a path, a name of a catalogue, a file of the working folder. A name of
+// both catalogues is the model's.
+std::optional<Subject> SubjectOf(const std::string& name, proto::Diagnostics* diagnostics) {
+  const bool path = name.find('/') != std::string::npos || name.ends_with(".textproto") ||
+                    name.ends_with(".json") || name == "-";
+  std::error_code error;
+  if (!path) {
+    if (Has(models::Catalogue(), name)) return Subject{.name = name};
+    if (Has(scenarios::Catalogue(), name)) return Subject{.scenario = true, .name = name};
+    if (!std::filesystem::is_regular_file(name, error)) return Subject{.name = name};
+  }
+  std::string text;
+  if (!proto::ReadFile(name == "-" ? "/dev/stdin" : name, &text, diagnostics)) return std::nullopt;
+  return Subject{IsScenarioText(name, text), name == "-" ? "<stdin>" : name, text};
+}
+
+std::optional<hardware::Device> DeviceFor(const Arguments& arguments, proto::Diagnostics* diagnostics) {
+  return hardware::ReadDevice(arguments.value("device", kUsualDevice), {}, "", diagnostics, "--device");
+}
+
+// All of a scenario, but for a device that is given.
+std::optional<BudgetRequest> OfScenario(const Arguments& arguments, const Subject& subject,
+                                        const std::vector<proto::Override>& overrides,
+                                        proto::Diagnostics* diagnostics, std::vector<std::string>* errors) {
+  const auto scenario = subject.text
+                            ? scenarios::LoadScenarioText(subject.name, *subject.text, overrides, diagnostics)
+                            : scenarios::LoadScenario(subject.name, overrides, diagnostics);
+  if (!scenario) return std::nullopt;
+  const sim::Result<BudgetRequest> request = scenarios::RequestOf(*scenario);
+  if (!request.ok()) {
+    errors->push_back(request.error().message);
+    return std::nullopt;
+  }
+  BudgetRequest r = request.value();
+  if (!arguments.has("device")) return r;
+  const auto device = DeviceFor(arguments, diagnostics);
+  if (device) r.device = *device;
+  return device ? std::optional(r) : std::nullopt;
+}
+
+std::optional<BudgetRequest> OfModel(const Arguments& arguments, const Subject& subject,
+                                     const std::vector<proto::Override>& overrides,
+                                     proto::Diagnostics* diagnostics) {
+  const auto model = subject.text ? models::ReadModelText(subject.name, *subject.text, overrides, diagnostics)
+                                  : models::ReadModel(subject.name, overrides, "", diagnostics);
+  const auto device = DeviceFor(arguments, diagnostics);
+  if (!model || !device) return std::nullopt;
+  return BudgetRequest{.model = *model, .device = *device};
 }
 
 // The model and device, or all of a scenario; nothing where something is wrong with them.
 std::optional<BudgetRequest> RequestFor(const Arguments& arguments,
                                         const std::vector<proto::Override>& overrides,
                                         proto::Diagnostics* diagnostics, std::vector<std::string>* errors) {
-  const std::string& name = arguments.positional[0];
-  if (IsScenario(name)) {
-    const auto scenario = scenarios::LoadScenario(name, overrides, diagnostics);
-    if (!scenario) return std::nullopt;
-    const sim::Result<BudgetRequest> request = scenarios::RequestOf(*scenario);
-    if (!request.ok()) {
-      errors->push_back(request.error().message);
-      return std::nullopt;
-    }
-    BudgetRequest r = request.value();
-    if (!arguments.has("device")) return r;
-    const auto device = hardware::ReadDevice(arguments.value("device"), {}, "", diagnostics, "--device");
-    if (device) r.device = *device;
-    return device ? std::optional(r) : std::nullopt;
-  }
-  const auto model = models::ReadModel(name, overrides, "", diagnostics);
-  const auto device =
-      hardware::ReadDevice(arguments.value("device", kUsualDevice), {}, "", diagnostics, "--device");
-  if (!model || !device) return std::nullopt;
-  return BudgetRequest{.model = *model, .device = *device};
+  const std::optional<Subject> subject = SubjectOf(arguments.positional[0], diagnostics);
+  if (!subject) return std::nullopt;
+  return subject->scenario ? OfScenario(arguments, *subject, overrides, diagnostics, errors)
+                           : OfModel(arguments, *subject, overrides, diagnostics);
 }
 
 int RunBudget(const Arguments& arguments, std::ostream& out, std::ostream& err) {

@@ -42,7 +42,18 @@ models::TrainingState StateOf(const Chosen& c, std::int64_t held) {
   const sim::Wide of_model = models::OptimizerStateBytes(c.model, c.optimizer).count();
   state.optimizer =
       sim::Bytes(static_cast<std::int64_t>(of_model * held / models::ParametersOf(c.model).total()));
-  return models::ShareOf(state, c.zero_stage, c.data);
+  models::TrainingState share = models::ShareOf(state, c.zero_stage, c.data);
+  // A pipeline's gradients are reduced behind its last micro-batch.
+  if (c.pipeline > 1) share.gradients = state.gradients;
+  return share;
+}
+
+// Weights that are cut, while they are whole: the layer in hand and the one gathered ahead of it; in a
+// pipeline all of the stage, as a backward leaves its layers whole for the next forward (volumes.h).
+sim::Bytes GatheredOf(const Chosen& c, std::int64_t held, std::int64_t widest) {
+  if (c.zero_stage < 3) return {};
+  const bool stays = c.pipeline > 1 && c.micro_batches > 1;
+  return sim::Bytes(c.widths.weight * (stays ? held : 2 * widest));
 }
 
 DeviceMemory MemoryOf(const Chosen& c, std::int64_t stage) {
@@ -67,9 +78,9 @@ DeviceMemory MemoryOf(const Chosen& c, std::int64_t stage) {
   if (stage == c.pipeline - 1) {
     memory.head = models::ActivationBytes(models::HeadBlock(c.model, e), models::Recompute::kNone);
   }
-  // The layer in hand and the one gathered ahead of it, and the gradients that wait to be scattered.
-  if (c.zero_stage == 3) memory.gathered += sim::Bytes(2 * c.widths.weight * widest);
-  if (c.zero_stage >= 2) memory.gathered += sim::Bytes(c.widths.gradient * widest);
+  memory.gathered = GatheredOf(c, p.total().total(), widest);
+  // Gradients that wait to be scattered.
+  if (c.zero_stage >= 2 && c.pipeline == 1) memory.gathered += sim::Bytes(c.widths.gradient * widest);
   return memory;
 }
 
@@ -136,7 +147,10 @@ void AddMemory(const Chosen& c, Budget* budget) {
              Grouped(c.widths.gradient) + " B each");
   s.AddBytes("master weights", memory.state.master, "(27.12) to (27.15)", "FP32");
   s.AddBytes("optimizer", memory.state.optimizer, "17.4.3", models::ToText(c.optimizer));
-  s.AddBytes("gathered", memory.gathered, "(27.16): two layers' weights, one's gradients", cut);
+  s.AddBytes("gathered", memory.gathered,
+             c.pipeline > 1 && c.zero_stage == 3 ? "the stage's weights, whole from one pass to the next"
+                                                 : "(27.16): two layers' weights, one's gradients",
+             cut);
   s.AddBytes("activations", memory.activations, "17.4.5, tensor by tensor",
              "micro-batch " + Grouped(c.micro_batch) + " x " + Grouped(c.sequence_length) + "; in flight " +
                  Grouped(std::min(c.pipeline - fullest, c.micro_batches)));

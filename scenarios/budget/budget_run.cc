@@ -31,6 +31,13 @@ std::string OnDevices(const Chosen& c) {
          Short(c.utilisation);
 }
 
+// "; 4 of 128 experts read": on average.
+std::string ExpertsText(const models::Model& model, std::int64_t batch) {
+  if (model.experts.routed == 0) return "";
+  return "; " + Short(ExpertsVisited(model.experts, batch)) + " of " + Grouped(model.experts.routed) +
+         " experts read";
+}
+
 }  // namespace
 
 void AddTraffic(const Chosen& c, Budget* budget) {
@@ -41,10 +48,13 @@ void AddTraffic(const Chosen& c, Budget* budget) {
                                         .parameters = held,
                                         .weight_width = Number(c.widths.weight),
                                         .gradient_width = Number(c.widths.gradient),
-                                        .micro_batches = c.micro_batches});
+                                        .micro_batches = c.micro_batches,
+                                        .pipeline = c.pipeline > 1});
   const std::string per = Grouped(c.micro_batches) + " micro-batches";
   Section s("sent by a device in a step", budget);
-  s.Add("weights gathered", data.gathers, "B", "17.4.8 as E2 corrects it",
+  s.Add("weights gathered", data.gathers, "B",
+        c.pipeline > 1 && c.zero_stage == 3 ? "17.4.8 as E2; one more than micro-batches of 1F1B"
+                                            : "17.4.8 as E2 corrects it",
         "data " + Grouped(c.data) + "; " + per);
   s.Add("gradients reduced", data.reductions, "B", "17.6.3 as E23 corrects it",
         "1/(tensor pipeline) of the model");
@@ -161,10 +171,14 @@ void AddServing(const Chosen& c, Budget* budget) {
   }
   s.Add("prefill", PrefillSeconds(server, c.context), "s", "(27.17): 17.8.2 with attention, A13",
         "at the peak");
-  s.Add("decode step, one request", DecodeSeconds(server, 1, c.context), "s", "(27.17): 17.8.3",
-        "at the peak");
+  const bool experts = c.model.experts.routed > 0;
+  s.Add("decode step, one request", DecodeSeconds(server, 1, c.context), "s",
+        experts ? "(27.17): 17.8.3, of E experts E(1-(1-k/E)^B)" : "(27.17): 17.8.3",
+        "at the peak" + ExpertsText(c.model, 1));
   const double step = DecodeSeconds(server, requests, c.context);
-  s.Add("decode step, all of them", step, "s", "(27.17): 17.8.4 as E16", Grouped(requests) + " requests");
+  s.Add("decode step, all of them", step, "s",
+        experts ? "(27.17): 17.8.4 as E16, of E experts E(1-(1-k/E)^B)" : "(27.17): 17.8.4 as E16",
+        Grouped(requests) + " requests" + ExpertsText(c.model, requests));
   s.Add("tokens a second of a copy", Throughput(Number(requests), step), "1/s", "17.8.4", "decode only");
 }
 

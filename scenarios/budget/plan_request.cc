@@ -36,30 +36,40 @@ const char* RecomputeText(models::Recompute r) {
   return r == models::Recompute::kNone ? "none" : r == models::Recompute::kSelective ? "selective" : "full";
 }
 
+// "1, 2, 4 and 8 do": those that can share every layer.
+std::string TensorGroups(const models::Model& model) {
+  std::vector<std::int64_t> groups;
+  for (std::int64_t t = 1; t <= model.heads; ++t) {
+    if (models::CanShare(model, t) && models::CanSpread(model, 1, t)) groups.push_back(t);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (i > 0) text += i + 1 == groups.size() ? " and " : ", ";
+    text += Grouped(groups[i]);
+  }
+  return text + (groups.size() == 1 ? " does" : " do");
+}
+
 void ChooseLayout(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
   c->tensor = (*choose)("tensor", r.tensor, std::int64_t{1}, "no tensor parallelism unless asked for", Text);
   c->pipeline = (*choose)("pipeline", r.pipeline, std::int64_t{1}, "no pipeline unless asked for", Text);
   const int zero = c->pipeline > 1 ? 1 : 3;
-  c->zero_stage =
-      (*choose)("zero", r.zero_stage, zero,
-                zero == 3 ? "cuts everything, so most models fit" : "a pipeline gathers no weights",
-                [](int stage) { return std::to_string(stage); });
+  c->zero_stage = (*choose)(
+      "zero", r.zero_stage, zero,
+      zero == 3 ? "cuts everything, so most models fit" : "a pipeline holds weights and gradients whole",
+      [](int stage) { return std::to_string(stage); });
   if (!models::CanShare(c->model, c->tensor)) {
     errors->push_back("tensor: " + Grouped(c->tensor) + " does not divide the " + Grouped(c->model.heads) +
                       " query heads, " + Grouped(c->model.kv_heads) + " key heads and feed-forward of \"" +
-                      c->model.name + "\"; 1 does");
+                      c->model.name + "\"; " + TensorGroups(c->model));
   }
   if (c->model.experts.routed > 0 && errors->empty() && !models::CanSpread(c->model, 1, c->tensor)) {
     errors->push_back("tensor: " + Grouped(c->tensor) + " does not divide the experts' width " +
-                      Grouped(c->model.experts.ffn) + "; 1 does");
+                      Grouped(c->model.experts.ffn) + "; " + TensorGroups(c->model));
   }
   if (c->pipeline > c->model.layers) {
     errors->push_back("pipeline: " + Grouped(c->pipeline) + " stages are more than the " +
                       Grouped(c->model.layers) + " layers; as many or fewer are wanted");
-  }
-  if (c->pipeline > 1 && c->zero_stage > 1) {
-    errors->push_back("zero: " + std::to_string(c->zero_stage) + " cannot be under a pipeline of " +
-                      Grouped(c->pipeline) + "; give 0 or 1");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "scenarios/budget/scenario_request.h"
 
+#include <algorithm>
 #include <string>
 
 #include "scenarios/offload.h"
@@ -7,25 +8,61 @@
 namespace scenarios {
 namespace {
 
-// What of a scenario a budget does not count; empty = nothing.
-std::string NotCounted(const Scenario& s) {
-  if (s.layout.context > 1) return "layout.context: " + std::to_string(s.layout.context);
+std::string Text(std::int64_t n) { return std::to_string(n); }
+
+// What of each that a budget does not count; empty = nothing.
+std::string NotCountedOfLayout(const Scenario& s) {
+  const Pipeline& pipeline = s.pipeline;
+  if (s.layout.context > 1) return "layout.context: " + Text(s.layout.context);
   if (s.model.experts.routed > 0 && s.layout.spreads_experts()) {
-    return "layout.expert: " + std::to_string(s.layout.expert) + " of a layout of their own";
+    return "layout.expert: " + Text(s.layout.expert) + " of a layout of their own";
   }
-  if (s.layout.virtual_stages > 1) return "layout.virtual: " + std::to_string(s.layout.virtual_stages);
-  if (Offloads(s)) return "training.offload";
-  if (s.training.matmul.recipe != models::Recipe::kNone) return "training.matmul in eight bits";
-  if (s.training.sharding.ranks > 0) {
-    return "training.sharding.ranks: " + std::to_string(s.training.sharding.ranks);
-  }
+  if (s.layout.virtual_stages > 1) return "layout.virtual: " + Text(s.layout.virtual_stages);
+  if (pipeline.shape.parts > 1) return "pipeline.sequence_parts: " + Text(pipeline.shape.parts);
+  // Stages hold what 1F1B does: their pieces once, and micro-batches to the end of the pipeline.
+  const std::int64_t held = std::min(s.layout.pipeline, s.batch.micro_batches);
+  if (pipeline.copies() > 1 || pipeline.InFlight(0) != held) return "pipeline.schedule: " + pipeline.name();
   return "";
+}
+
+// Of layers, what is not the same in all of them, and modules but the core of attention.
+std::string NotCountedOfRecompute(const Training& training) {
+  const FullRecompute& full = training.full_recompute;
+  if (training.recompute == Recompute::kFull) {
+    if (full.first_layers_only) return "training.recompute_method: BLOCK";
+    if (full.every > 1) return "training.recompute_method: EVERY";
+    if (full.layers > 1) return "training.recompute_layers: " + Text(full.layers) + " together";
+  }
+  if (training.recompute != Recompute::kSelective) return "";
+  const models::SelectiveModules& m = training.selective;
+  if (m.operations) return "training.recompute: OPERATIONS";
+  const bool more = m.norm_output || m.nonlinearity || m.expert_nonlinearity || m.latent_up ||
+                    m.feed_forward || m.experts || m.shared_experts;
+  return more || !m.attention_core ? "training.recompute_modules other than CORE_ATTENTION" : "";
+}
+
+std::string NotCountedOfTraining(const Scenario& s) {
+  const Training& training = s.training;
+  if (UsesHosts(s)) return "training.offload";
+  if (training.mtp) return "training.mtp";
+  if (training.matmul.recipe != models::Recipe::kNone) return "training.matmul in eight bits";
+  const Sharding& sharding = training.sharding;
+  if (sharding.ranks > 0) return "training.sharding.ranks: " + Text(sharding.ranks);
+  if (!sharding.reshard_after_forward) return "training.sharding.reshard_after_forward: false";
+  // Gradients that are cut are scattered in every micro-batch, but in a pipeline.
+  const bool late = training.optimizer_sharding < OptimizerSharding::kZero2 || s.layout.pipeline > 1;
+  if (sharding.no_sync != late) {
+    return std::string("training.sharding.no_sync: ") + (sharding.no_sync ? "true" : "false");
+  }
+  return NotCountedOfRecompute(training);
 }
 
 }  // namespace
 
 sim::Result<BudgetRequest> RequestOf(const Scenario& s) {
-  if (const std::string what = NotCounted(s); !what.empty()) {
+  std::string what = NotCountedOfLayout(s);
+  if (what.empty()) what = NotCountedOfTraining(s);
+  if (!what.empty()) {
     return sim::Error{s.name + ": " + what + " is not budgeted; `orrery check` and `orrery run` count it"};
   }
   BudgetRequest r{.model = s.model, .device = s.device};

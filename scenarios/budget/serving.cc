@@ -25,10 +25,35 @@ double AttentionOfToken(const models::Model& model, std::int64_t tokens) {
   return Number(seen * 2 * model.heads * (model.head_dim + model.value_dim()));
 }
 
+double BytesOf(const Server& s, double parameters) {
+  return parameters * s.weight_bits / 8 / static_cast<double>(s.tensor);
+}
+
+// By squaring, so that all compilers give the same bits.
+double Power(double base, std::int64_t exponent) {
+  double power = 1;
+  for (; exponent > 0; exponent /= 2, base *= base) {
+    if (exponent % 2 == 1) power *= base;
+  }
+  return power;
+}
+
 }  // namespace
 
-double WeightBytes(const Server& s) {
-  return Number(models::ParametersOf(s.model).total()) * s.weight_bits / 8 / static_cast<double>(s.tensor);
+double WeightBytes(const Server& s) { return BytesOf(s, Number(models::ParametersOf(s.model).total())); }
+
+double ExpertsVisited(const models::Experts& experts, std::int64_t tokens) {
+  CHECK(experts.routed > 0 && experts.per_token <= experts.routed && tokens > 0);
+  const double all = Number(experts.routed);
+  return all * (1 - Power(Number(experts.routed - experts.per_token) / all, tokens));
+}
+
+double WeightBytesRead(const Server& s, std::int64_t tokens) {
+  const models::ModelParameters p = models::ParametersOf(s.model);
+  const models::Experts& experts = s.model.experts;
+  if (experts.routed == 0) return WeightBytes(s);
+  const double visited = ExpertsVisited(experts, tokens) / Number(experts.routed);
+  return BytesOf(s, Number(p.total() - p.layers.experts) + Number(p.layers.experts) * visited);
 }
 
 double KvBytes(const Server& s, std::int64_t tokens) {
@@ -39,7 +64,7 @@ double KvBytes(const Server& s, std::int64_t tokens) {
 double PrefillSeconds(const Server& s, std::int64_t tokens, models::AttentionCount count) {
   const double attention = Number(models::ForwardFlops(s.model, 1, tokens, count).attention);
   const double flops = (LinearFlops(s.model, tokens, 1) + attention) / static_cast<double>(s.tensor);
-  return s.roof.time(flops, WeightBytes(s) + KvBytes(s, tokens));
+  return s.roof.time(flops, WeightBytesRead(s, tokens) + KvBytes(s, tokens));
 }
 
 double LastChunkSeconds(const Server& s, std::int64_t tokens, std::int64_t chunk) {
@@ -52,7 +77,7 @@ double LastChunkSeconds(const Server& s, std::int64_t tokens, std::int64_t chunk
   const double all =
       Number(models::ForwardFlops(s.model, 1, tokens, models::AttentionCount::kCausal).attention);
   const double flops = (LinearFlops(s.model, chunk, 1) + all - before) / static_cast<double>(s.tensor);
-  return s.roof.time(flops, WeightBytes(s) + KvBytes(s, tokens));
+  return s.roof.time(flops, WeightBytesRead(s, chunk) + KvBytes(s, tokens));
 }
 
 double DecodeSeconds(const Server& s, std::int64_t batch, std::int64_t tokens) {
@@ -60,7 +85,7 @@ double DecodeSeconds(const Server& s, std::int64_t batch, std::int64_t tokens) {
   const double flops = static_cast<double>(batch) *
                        (LinearFlops(s.model, 1, 1) + AttentionOfToken(s.model, tokens)) /
                        static_cast<double>(s.tensor);
-  return s.roof.time(flops, WeightBytes(s) + static_cast<double>(batch) * KvBytes(s, tokens));
+  return s.roof.time(flops, WeightBytesRead(s, batch) + static_cast<double>(batch) * KvBytes(s, tokens));
 }
 
 std::int64_t MostBatchWithin(const Server& s, std::int64_t tokens, double step_s, std::int64_t most) {

@@ -1,9 +1,10 @@
 // Closed forms of serving: what a prefill and a decode step take at least, how many requests fit, and
 // what speculation gains.
 //
-// A prefill computes on all of its tokens at once; a decode step reads all weights once for the whole batch,
-// and every request's own keys and values. Each is bound by the slower of the two (hardware/roofline.h).
-// Leaves out: launches, communication between devices, scheduling.
+// A prefill computes on all of its tokens at once; a decode step reads the weights once for the whole batch,
+// and every request's own keys and values. Of routed experts it reads those that some token of the batch
+// visits. Each is bound by the slower of the two (hardware/roofline.h).
+// Leaves out: launches, communication between devices, scheduling; that some experts are chosen more often.
 //
 // Source: textbook, 17.8.1 to 17.8.11; errata E16, E17, A11, A13.
 
@@ -31,6 +32,12 @@ struct Server {
 
 // Bytes of weights on one device.
 double WeightBytes(const Server& server);
+// Experts of a layer that b tokens visit, on average: E (1 - (1 - k/E)^b), when a token visits k of E, each
+// as likely, whatever others visit. REQUIRES: there are some; tokens > 0
+double ExpertsVisited(const models::Experts& experts, std::int64_t tokens);
+// Of the weights, what one device reads for so many tokens: all but experts that none of them visits. Both
+// vocabulary matrices count whole (models/parameters.h, active()).
+double WeightBytesRead(const Server& server, std::int64_t tokens);
 // Bytes that one request of `tokens` keeps on one device.
 double KvBytes(const Server& server, std::int64_t tokens);
 

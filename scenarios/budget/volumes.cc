@@ -34,9 +34,10 @@ DataVolume DataVolumeOf(const DataParallelism& d) {
   const auto each = static_cast<double>(d.micro_batches);
   if (d.zero_stage == 0) return {0, 2 * gradients};
   if (d.zero_stage == 1) return {weights, gradients};
-  const double reductions = d.scatters_each ? each * gradients : gradients;
+  const double reductions = d.scatters_each && !d.pipeline ? each * gradients : gradients;
   if (d.zero_stage == 2) return {weights, reductions};
-  return {(d.gathers_again ? 2 : 1) * each * weights, reductions};
+  const double pipelined = d.gathers_again ? each + 1 : 1;
+  return {(d.pipeline ? pipelined : (d.gathers_again ? 2 : 1) * each) * weights, reductions};
 }
 
 double TensorVolumeOfLayer(double tokens, double hidden, double width, std::int64_t ranks) {

@@ -46,6 +46,10 @@ struct DataParallelism {
   // unreduced for the last one (no_sync).
   bool scatters_each = true;
   bool gathers_again = true;  // ZeRO-3: weights are dropped after the forward
+  // Of 1F1B: gradients wait for the last micro-batch, and weights stay whole from a backward to the next
+  // forward, so that of m micro-batches m + 1 passes gather.
+  // Source: PyTorch 2.6, distributed/pipelining/stage.py, backward_maybe_with_nosync.
+  bool pipeline = false;
 };
 struct DataVolume {
   double gathers = 0;     // of weights

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "models/catalogue.h"
+#include "scenarios/catalogue.h"
 #include "tests/tools/run_words.h"
 
 namespace tools {
@@ -13,6 +17,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 Result Budget(std::vector<std::string> words) {
   words.insert(words.begin(), "budget");
@@ -55,6 +60,51 @@ TEST(BudgetCommand, TakesAScenariosModelDeviceAndLayout) {
   ASSERT_NE(tensor, all.end());
   EXPECT_EQ((*tensor)["value"], "8");
   EXPECT_EQ((*tensor)["source"], "given");
+}
+
+class BudgetFile : public testing::Test {
+ protected:
+  ~BudgetFile() override { std::filesystem::remove_all(folder_); }
+  std::string Write(const std::string& name, std::string_view text) {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  static std::string_view TextOf(std::span<const proto::CatalogueFile> catalogue, std::string_view name) {
+    return std::find_if(catalogue.begin(), catalogue.end(), [&](const auto& e) { return e.name == name; })
+        ->text;
+  }
+
+ private:
+  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) /
+                                        testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+// A file is budgeted as the catalogue's entry of the same text, whichever of the two kinds it is.
+TEST_F(BudgetFile, IsAScenarioOrAModelAsItsFieldsSay) {
+  const std::string scenario =
+      Write("my_job.textproto", TextOf(scenarios::Catalogue(), "llama_70b_64xh800_a"));
+  const Result of_scenario = Budget({scenario, "--csv"});
+  EXPECT_EQ(of_scenario.err, "");
+  EXPECT_EQ(of_scenario.out, Budget({"llama_70b_64xh800_a", "--csv"}).out);
+  EXPECT_EQ(
+      Budget({scenario, "--csv", "--set", "layout.tensor=4", "--set", "layout.pipeline=8"}).out,
+      Budget({"llama_70b_64xh800_a", "--csv", "--set", "layout.tensor=4", "--set", "layout.pipeline=8"}).out);
+  const std::string model = Write("my_model.textproto", TextOf(models::Catalogue(), "llama_7b"));
+  EXPECT_EQ(Budget({model, "--csv"}).out, Budget({"llama_7b", "--csv"}).out);
+}
+
+TEST_F(BudgetFile, OfJsonIsAScenarioToo) {
+  const Result r = Budget({Write("job.json", R"({"name": "job", "layout": {}, "devices": 8})")});
+  EXPECT_EQ(r.status, 2);
+  EXPECT_THAT(r.err, HasSubstr("layout"));
+  EXPECT_THAT(r.err, Not(HasSubstr("unknown field")));
+}
+
+TEST_F(BudgetFile, IsMissedInOneLine) {
+  const Result r = Budget({"no/such/job.textproto"});
+  EXPECT_EQ(Lines(r.err).size(), 1u);
+  EXPECT_THAT(r.err, HasSubstr("no/such/job.textproto: there is no such file"));
 }
 
 TEST(BudgetCommand, SaysWithItsStatusThatAModelDoesNotFit) {

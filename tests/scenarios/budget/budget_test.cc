@@ -31,9 +31,17 @@ Budget Make(const BudgetRequest& request) {
   return result.budget.value();
 }
 
-Scenario Load(const char* name) {
+// `overrides` as in `--set`: "layout.tensor=4".
+Scenario Load(const char* name, const std::vector<std::string>& overrides = {}) {
   proto::Diagnostics diagnostics;
-  return LoadScenario(name, {}, &diagnostics).value();
+  std::vector<proto::Override> set;
+  for (const std::string& one : overrides) {
+    const std::size_t equals = one.find('=');
+    set.push_back({.path = one.substr(0, equals), .value = one.substr(equals + 1)});
+  }
+  const std::optional<Scenario> scenario = LoadScenario(name, set, &diagnostics);
+  EXPECT_THAT(diagnostics.errors(), ElementsAre()) << name;
+  return scenario.value();
 }
 
 TEST(Budget, OfEveryModelHasItsExactParameters) {
@@ -72,10 +80,20 @@ TEST(Budget, PartsOfADeviceAddUp) {
 // What the simulator holds of the same job: its state part by part, and all of it within the
 // vocabulary's padding and the units that FSDP keeps whole.
 TEST(Budget, OfAScenarioHoldsWhatTheSimulatorDoes) {
-  for (const char* name : {"llama_7b_256xh800", "llama_70b_64xh800_a", "megatron_22b_8xa100_full",
-                           "sc21_gpt_1_7b_32xa100", "mpt_7b_8xa100"}) {
-    SCOPED_TRACE(name);
-    const Scenario scenario = Load(name);
+  struct Case {
+    const char* name;
+    std::vector<std::string> overrides;
+  };
+  const Case cases[] = {{"llama_7b_256xh800", {}},
+                        {"llama_70b_64xh800_a", {}},
+                        {"llama_70b_64xh800_a", {"training.optimizer_sharding=ZERO_2"}},
+                        {"llama_70b_64xh800_a", {"training.optimizer_sharding=ZERO_3"}},
+                        {"megatron_22b_8xa100_full", {}},
+                        {"sc21_gpt_1_7b_32xa100", {}},
+                        {"mpt_7b_8xa100", {}}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name + testing::PrintToString(c.overrides));
+    const Scenario scenario = Load(c.name, c.overrides);
     const sim::Result<BudgetRequest> request = RequestOf(scenario);
     ASSERT_TRUE(request.ok()) << request.error().message;
     const Budget budget = Make(request.value());
@@ -93,6 +111,9 @@ TEST(Budget, OfAScenarioHoldsWhatTheSimulatorDoes) {
     EXPECT_NEAR(mine("master weights") / part("master_weights"), 1, 0.01);
     EXPECT_NEAR(mine("optimizer") / part("moments"), 1, 0.01);
     EXPECT_NEAR(mine("total") / static_cast<double>(memory.total.count()), 1, 0.15);
+    if (part("gathered") > 0 && scenario.layout.pipeline > 1) {
+      EXPECT_NEAR(mine("gathered") / part("gathered"), 1, 0.01);
+    }
   }
 }
 
@@ -205,11 +226,9 @@ TEST(Budget, RefusesWhatContradictsItself) {
   BudgetRequest request = Of("llama_7b");
   request.tensor = 12;
   request.pipeline = 40;
-  request.zero_stage = 3;
   EXPECT_THAT(MakeBudget(request).errors,
               ElementsAre(HasSubstr("tensor: 12 does not divide the 32 query heads"),
-                          "pipeline: 40 stages are more than the 32 layers; as many or fewer are wanted",
-                          "zero: 3 cannot be under a pipeline of 40; give 0 or 1"));
+                          "pipeline: 40 stages are more than the 32 layers; as many or fewer are wanted"));
   request = Of("llama_7b");
   request.devices = 12;
   request.tensor = 8;
@@ -242,10 +261,78 @@ TEST(Budget, RefusesWhatContradictsItself) {
   EXPECT_THAT(MakeBudget(request).errors, ElementsAre(HasSubstr("sequence: 2,048 is longer than the 1,024")));
 }
 
+// Divisors of 32 heads; of 12 with 4 keys, those that divide 4 or are a multiple of it.
+TEST(Budget, NamesTheTensorGroupsThatWouldDo) {
+  BudgetRequest request = Of("llama_7b");
+  request.tensor = 6;
+  EXPECT_THAT(MakeBudget(request).errors,
+              ElementsAre("tensor: 6 does not divide the 32 query heads, 32 key heads and feed-forward of "
+                          "\"llama_7b\"; 1, 2, 4, 8, 16 and 32 do"));
+  request.model.heads = 12;
+  request.model.kv_heads = 4;
+  request.model.ffn = 3072;
+  EXPECT_THAT(MakeBudget(request).errors, ElementsAre(HasSubstr("; 1, 2, 4 and 12 do")));
+  request.model.ffn = 3073;
+  EXPECT_THAT(MakeBudget(request).errors, ElementsAre(HasSubstr("; 1 does")));
+  request = Of("mixtral_8x7b");
+  request.tensor = 32;
+  request.model.experts.ffn = 24;
+  EXPECT_THAT(MakeBudget(request).errors,
+              ElementsAre("tensor: 32 does not divide the experts' width 24; 1, 2, 4 and 8 do"));
+}
+
 TEST(RequestOf, RefusesWhatABudgetDoesNotCount) {
   EXPECT_EQ(RequestOf(Load("llama3_8b_8xh100")).error().message,
             "llama3_8b_8xh100: layout.context: 2 is not budgeted; `orrery check` and `orrery run` count it");
   EXPECT_FALSE(RequestOf(Load("mixtral_8x7b_64xh100")).ok());
+}
+
+// Each of what a scenario may have besides, in one line.
+TEST(RequestOf, RefusesWhatAScenarioHasBeyondABudget) {
+  struct Case {
+    const char* scenario;
+    std::vector<std::string> overrides;
+    const char* what;
+  };
+  const Case cases[] = {
+      {"llama_70b_64xh800_a",
+       {"training.recompute=FULL", "training.recompute_method=EVERY", "training.recompute_layers=2"},
+       "training.recompute_method: EVERY"},
+      {"llama_70b_64xh800_a",
+       {"training.recompute=FULL", "training.recompute_method=BLOCK", "training.recompute_layers=1"},
+       "training.recompute_method: BLOCK"},
+      {"llama_70b_64xh800_a",
+       {"training.recompute=FULL", "training.recompute_method=UNIFORM", "training.recompute_layers=2"},
+       "training.recompute_layers: 2 together"},
+      {"llama_70b_64xh800_a", {"training.recompute=OPERATIONS"}, "training.recompute: OPERATIONS"},
+      {"llama_70b_64xh800_a",
+       {"training.recompute=SELECTIVE", "training.recompute_modules=[CORE_ATTENTION, MLP]"},
+       "training.recompute_modules other than CORE_ATTENTION"},
+      {"llama_70b_64xh800_a",
+       {"training.recompute=SELECTIVE", "training.recompute_modules=[LAYERNORM]"},
+       "training.recompute_modules other than CORE_ATTENTION"},
+      {"llama_7b_256xh800", {"training.offload.optimizer=0.5"}, "training.offload"},
+      {"llama_7b_256xh800",
+       {"training.optimizer_sharding=ZERO_3", "training.offload.optimizer=1",
+        "training.offload.parameters=true"},
+       "training.offload"},
+      {"llama_70b_64xh800_a",
+       {"pipeline.schedule=SEQ1F1B", "pipeline.sequence_parts=4", "training.recompute=NONE"},
+       "pipeline.sequence_parts: 4"},
+      {"llama_70b_64xh800_a", {"pipeline.schedule=GPIPE"}, "pipeline.schedule: gpipe"},
+      {"llama_7b_256xh800", {"training.sharding.no_sync=true"}, "training.sharding.no_sync: true"},
+      {"llama_7b_256xh800",
+       {"training.sharding.reshard_after_forward=false"},
+       "training.sharding.reshard_after_forward: false"},
+      {"llama_70b_64xh800_a", {"model.prediction_modules=1", "training.mtp=true"}, "training.mtp"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    const sim::Result<BudgetRequest> request = RequestOf(Load(c.scenario, c.overrides));
+    ASSERT_FALSE(request.ok());
+    EXPECT_EQ(request.error().message, std::string(c.scenario) + ": " + c.what +
+                                           " is not budgeted; `orrery check` and `orrery run` count it");
+  }
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "models/parameters.h"
 #include "scenarios/budget/network_sizing.h"
 #include "tests/models/shapes.h"
@@ -21,6 +23,33 @@ TEST(Serving, ABatchReadsTheWeightsOnce) {
   EXPECT_NEAR(RateNeeded(864e6, 3605e-6) / 1008e9, 0.238, 0.001);
   EXPECT_NEAR(Throughput(1, 3605e-6), 277, 1);
   EXPECT_NEAR(Throughput(4, 3605e-6), 1110, 1);
+}
+
+// Slowly: of 4 experts and 2 a token, all 6 x 6 x 6 pairs that three tokens may choose, and what they visit.
+TEST(Serving, ABatchReadsTheExpertsThatSomeTokenVisits) {
+  const models::Experts experts{.routed = 4, .per_token = 2};
+  const unsigned pairs[] = {0b0011, 0b0101, 0b1001, 0b0110, 0b1010, 0b1100};
+  int visited = 0;
+  for (const unsigned a : pairs) {
+    for (const unsigned b : pairs) {
+      for (const unsigned c : pairs) visited += std::popcount(a | b | c);
+    }
+  }
+  EXPECT_DOUBLE_EQ(ExpertsVisited(experts, 3), visited / 216.0);
+  EXPECT_DOUBLE_EQ(ExpertsVisited(experts, 1), 2);
+}
+
+// One token reads the active parameters, very many all of them, and a batch between more than fewer.
+TEST(Serving, AStepOfOneRequestReadsTheActiveWeights) {
+  const Server s = Of(models::WithExperts(models::Llama(4, 1024, 2816, 16, 4, 32000), 8, 2, 512), 2);
+  const models::ModelParameters p = models::ParametersOf(s.model);
+  EXPECT_DOUBLE_EQ(WeightBytesRead(s, 1), static_cast<double>(p.active()));  // 2 bytes, 2 devices
+  EXPECT_DOUBLE_EQ(WeightBytesRead(s, 100'000), WeightBytes(s));
+  for (std::int64_t b = 1; b < 40; ++b) EXPECT_LT(WeightBytesRead(s, b), WeightBytesRead(s, b + 1));
+  const double read_s = (WeightBytesRead(s, 1) + KvBytes(s, 4096)) / kH800.bytes_per_s;
+  EXPECT_DOUBLE_EQ(DecodeSeconds(s, 1, 4096), read_s);
+  const Server dense = Of(models::Llama7b());
+  EXPECT_EQ(WeightBytesRead(dense, 1), WeightBytes(dense));
 }
 
 // HB-156 (openvinotoolkit/openvino.genai#3108).

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "sim/collective/collective.h"
@@ -62,6 +63,27 @@ TEST(DataVolume, OfZeroThreeIsThreePassesAMicroBatch) {
   EXPECT_DOUBLE_EQ(DataVolumeOf(d).reductions, 14e9);
   d.gathers_again = false;
   EXPECT_DOUBLE_EQ(DataVolumeOf(d).gathers, 4 * 14e9);
+}
+
+// Pass by pass, 1F1B of four micro-batches on the first of three stages and on the last: a forward gives its
+// weights back, a backward does not; who finds none gathers. Gradients are reduced once.
+TEST(DataVolume, OfZeroThreeUnderAPipelineIsOnePassMoreThanMicroBatches) {
+  DataParallelism d{.zero_stage = 3, .ranks = 8, .parameters = 8e9, .micro_batches = 4, .pipeline = true};
+  for (const std::string_view order : {"FFFBFBBB", "FBFBFBFB"}) {
+    bool whole = false;
+    int gathers = 0;
+    for (const char pass : order) {
+      if (!whole) ++gathers;
+      whole = pass == 'B';
+    }
+    EXPECT_DOUBLE_EQ(DataVolumeOf(d).gathers, gathers * 14e9) << order;
+  }
+  EXPECT_DOUBLE_EQ(DataVolumeOf(d).reductions, 14e9);
+  d.gathers_again = false;
+  EXPECT_DOUBLE_EQ(DataVolumeOf(d).gathers, 14e9);
+  d.zero_stage = 2;
+  EXPECT_DOUBLE_EQ(DataVolumeOf(d).gathers, 14e9);
+  EXPECT_DOUBLE_EQ(DataVolumeOf(d).reductions, 14e9);
 }
 
 TEST(DataVolume, OfZeroOneIsThatOfAnAllReduce) {
