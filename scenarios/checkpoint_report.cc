@@ -203,7 +203,13 @@ void AddWarnings(const Scenario& scenario, const CheckpointReport& r, sim::Durat
 sim::StepTimes SteadySteps(const Scenario& scenario, const sim::Program& program,
                            const sim::Timeline& timeline) {
   const bool saves = scenario.checkpoint && SavesWithin(scenario.steps, scenario.checkpoint->every_steps) > 0;
-  return saves ? sim::FindSteps(program, timeline, kSteadyStep) : sim::FindSteps(program, timeline);
+  if (saves) return sim::FindSteps(program, timeline, kSteadyStep);
+  const sim::StepTimes all = sim::FindSteps(program, timeline);
+  if (all.steady || scenario.steps <= 3) return all;
+  // Beside the end of the last step no next one begins, so it may be shorter than those before.
+  const sim::StepTimes before =
+      sim::FindSteps(program, timeline, static_cast<std::size_t>(scenario.steps) - 2);
+  return before.steady ? before : all;
 }
 
 IdleSave IdleTimesOf(const Scenario& scenario, const CheckpointPlan& plan) {

@@ -24,7 +24,8 @@ std::uint32_t Communicators::size(GroupId group) const {
 }
 
 sim::TaskId Communicators::Issue(GroupId id, std::uint32_t member, const Collective& collective,
-                                 sim::StreamId stream, sim::Label label, sim::TaskId after) {
+                                 sim::StreamId stream, sim::Label label, sim::TaskId after,
+                                 std::span<const sim::TaskId> also) {
   GroupState& group = groups_[id.pos()];
   if (group.ranks.size() < 2 || collective.size == sim::Bytes()) return sim::TaskId::None();
   const std::uint32_t turn = group.next[member]++;
@@ -39,6 +40,7 @@ sim::TaskId Communicators::Issue(GroupId id, std::uint32_t member, const Collect
   }
   const sim::TaskId enter = builder_->Seat(stream, issued.enter, collective.task_class, label);
   if (after.valid()) builder_->After(enter, after);
+  for (const sim::TaskId task : also) builder_->After(enter, task);
   if (group.chunks.empty()) return enter;
   const IssuedChunks& chunks = group.chunks[turn];
   const sim::TaskId leave = builder_->Seat(stream, chunks.leave, collective.task_class, label);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -41,12 +42,12 @@ class Communicators {
   std::uint32_t size(GroupId group) const;
 
   // The next collective of `member` (its position in the group) on `stream`,
-  // after task `after` (if valid). Returns the task that ends it. A collective
+  // after task `after` (if valid) and all of `also`. Returns the task that ends it. A collective
   // that moves nothing (one member, zero bytes) is no task: returns none.
   // If the member's collective differs from that of the others, it is no task
   // either, and mismatch() says so: the program must not be built.
   sim::TaskId Issue(GroupId group, std::uint32_t member, const Collective& collective, sim::StreamId stream,
-                    sim::Label label, sim::TaskId after);
+                    sim::Label label, sim::TaskId after, std::span<const sim::TaskId> also = {});
 
   // The first collective in which the members of a group did not agree, with
   // their ranks and what each issued.

@@ -16,4 +16,10 @@ sim::TaskId Issue(const Job& job, const Membership& group, const Collective& col
                                   tape->last());
 }
 
+sim::TaskId IssueAtEnd(const Job& job, const Membership& group, const Collective& collective,
+                       sim::StreamKind stream, sim::Label label, RankTape* tape) {
+  return job.communicators->Issue(group.group, group.member, collective, tape->stream(stream), label,
+                                  tape->last(), tape->waits());
+}
+
 }  // namespace scenarios

@@ -70,6 +70,10 @@ inline sim::Label LabelOf(std::uint16_t name, std::int64_t micro_batch, std::int
 sim::TaskId Issue(const Job& job, const Membership& group, const Collective& collective,
                   sim::StreamKind stream, sim::Label label, RankTape* tape);
 
+// The same, after all that the next work would wait for too.
+sim::TaskId IssueAtEnd(const Job& job, const Membership& group, const Collective& collective,
+                       sim::StreamKind stream, sim::Label label, RankTape* tape);
+
 }  // namespace scenarios
 
 #endif  // SCENARIOS_JOB_H_

@@ -262,6 +262,11 @@ void WarnSpread(const Block& top, Scenario* scenario) {
         "and gather the results again, in every layer (Megatron-LM wants true)",
         scenario);
   }
+  if (scenario->experts.capacity_factor > 0 && scenario->experts.capacity_factor < 1) {
+    top.Of("experts").Warn(
+        "capacity_factor", "experts.capacity_factor",
+        "below 1 drops rows however evenly they are routed; MFU and tokens/s count all tokens", scenario);
+  }
   const Layout& layout = scenario->layout;
   for (const GroupKind& kind : GroupsOf(*scenario)) {
     if (kind.most_domains == 1) continue;

@@ -26,10 +26,11 @@ namespace {
 void ReadActivations(const orrery::config::Offload& in, const Block& block, Scenario* scenario) {
   constexpr std::int64_t kMostLayers = 1000;
   const char* field = "activation_layers";
-  const bool alone = !in.has_optimizer() && !in.has_parameters();
+  if (!in.has_activation_layers() && !in.has_optimizer() && !in.has_parameters()) {
+    block.Missing(field, "or optimizer: what goes to the host");
+  }
   scenario->training.offload.activation_layers =
-      alone ? block.Required(field, in.has_activation_layers(), in.activation_layers(), 1, kMostLayers)
-            : block.Optional(field, in.has_activation_layers(), in.activation_layers(), 1, kMostLayers, 0);
+      block.Optional(field, in.has_activation_layers(), in.activation_layers(), 1, kMostLayers, 0);
   if (!Offloads(*scenario)) return;
   // What runs again, and what waits for its weight half, would have to stay beside the buffers.
   if (scenario->training.recompute == Recompute::kFull) {
@@ -44,7 +45,7 @@ void ReadActivations(const orrery::config::Offload& in, const Block& block, Scen
 }
 
 void ReadOptimizer(const orrery::config::Offload& in, const Block& block, Scenario* scenario) {
-  constexpr double kLeastRate = 1e-6, kMostRate = 1e5;
+  constexpr double kLeastRate = 0.01, kMostRate = 1e5;
   Offload& offload = scenario->training.offload;
   offload.optimizer_parts =
       std::llround(1e9 * block.Optional("optimizer", in.has_optimizer(), in.optimizer(), 0.0, 1.0, 0.0));

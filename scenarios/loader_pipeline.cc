@@ -229,11 +229,13 @@ void CheckParts(const Block& top, const Scenario& scenario) {
   if (scenario.model.sliding_window > 0) why = "sliding windows";
   if (scenario.model.relative_positions) why = "relative positions";
   if (scenario.layout.context > 1) why = "layout.context > 1";
-  if (training.offload.activation_layers > 0) why = "training.offload";
+  if (training.offload.activation_layers > 0) why = "training.offload.activation_layers";
   if (training.mtp) why = "training.mtp";
   if (keys_again) why = "recomputation that drops keys and values, which later parts read";
   if (why == nullptr) return;
-  top.Of("pipeline").Error("schedule", std::string("SEQ1F1B is not simulated with ") + why);
+  top.Of("pipeline")
+      .Error("schedule", std::string("SEQ1F1B is not simulated with ") + why +
+                             "; another schedule is wanted, or a job without it");
 }
 
 void ReadPipeline(const config::Scenario& scenario_in, const Block& top, const std::string& folder,

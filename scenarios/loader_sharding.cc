@@ -64,8 +64,16 @@ void RefuseSplitBackward(const Block& training, const Block& block, const Scenar
 // step or for each pass, as PyTorch's pipelines do with FSDP. DeepSpeed refuses what is beyond ZERO_1.
 void RefusePipeline(const Block& training, const Block& block, const Scenario& scenario) {
   const std::int64_t stages = scenario.layout.pipeline;
-  if (stages <= 1) return RefuseSplitBackward(training, block, scenario);
   const bool beyond = scenario.training.optimizer_sharding >= OptimizerSharding::kZero2;
+  if (scenario.pipeline.shape.parts > 1 && beyond) {
+    training.Error("optimizer_sharding", "ZERO_2 and ZERO_3 are not simulated with parts of sequences (" +
+                                             scenario.pipeline.name() + "); ZERO_1 or NONE");
+  }
+  if (stages <= 1 && scenario.pipeline.shape.parts > 1 && !scenario.training.sharding.no_sync && !beyond) {
+    block.Error("no_sync", "false is not simulated with parts of sequences (" + scenario.pipeline.name() +
+                               "); leave it out");
+  }
+  if (stages <= 1) return RefuseSplitBackward(training, block, scenario);
   const std::string both_ends =
       " is not simulated where two stages hold the same pieces (" + scenario.pipeline.name() + ")";
   if (scenario.pipeline.copies() > 1 && scenario.training.sharding.ranks > 0) {
@@ -77,10 +85,6 @@ void RefusePipeline(const Block& training, const Block& block, const Scenario& s
     training.Error("optimizer_sharding",
                    "ZERO_2 and ZERO_3 are not simulated with an embedding that is tied over the " +
                        std::to_string(stages) + " pipeline stages; ZERO_1, or model.tied_embedding false");
-  }
-  if (scenario.pipeline.shape.parts > 1 && beyond) {
-    training.Error("optimizer_sharding", "ZERO_2 and ZERO_3 are not simulated with parts of sequences (" +
-                                             scenario.pipeline.name() + "); ZERO_1 or NONE");
   }
   if (!scenario.training.sharding.no_sync) {
     block.Error("no_sync", "false needs layout.pipeline 1, not " + std::to_string(stages) +

@@ -95,7 +95,8 @@ void ReadPredictions(const config::Training& in, const Block& block, Scenario* s
     refuse("model \"" + model.name + "\" has no prediction modules; model.prediction_modules 1 adds one");
   }
   if (scenario->training.optimizer_sharding == OptimizerSharding::kZero3) {
-    refuse("is not simulated with ZERO_3, which would gather the vocabulary's matrices again");
+    refuse(
+        "is not simulated with ZERO_3, which would gather the vocabulary's matrices again; ZERO_1 or NONE");
   }
   if (scenario->training.optimizer_sharding == OptimizerSharding::kZero2 && scenario->layout.pipeline > 1) {
     refuse(

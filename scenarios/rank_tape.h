@@ -33,6 +33,9 @@ class RankTape {
     if (task.valid()) waits_.push_back(task);
   }
 
+  // What the next work on the compute stream waits for, beside what is before it there.
+  const std::vector<sim::TaskId>& waits() const { return waits_; }
+
   // The optimizer waits for `task`: kept until TakeEndWaits().
   void WaitForAtEnd(sim::TaskId task) {
     if (task.valid()) end_waits_.push_back(task);

@@ -172,8 +172,9 @@ void RankBuilder::FinishStep(std::int64_t step) {
                         StreamKind::kData, LabelOf(job_.names.tied, -1), &tape_));
   }
   if (job_.scenario.training.gradient_norm) {
-    tape_.WaitFor(Issue(job_, world_, {CollectiveKind::kAllReduce, sim::Bytes(4), TaskClass::kNorm},
-                        StreamKind::kData, LabelOf(job_.names.clip, -1), &tape_));
+    // Of gradients that are reduced, by whichever stream.
+    tape_.WaitFor(IssueAtEnd(job_, world_, {CollectiveKind::kAllReduce, sim::Bytes(4), TaskClass::kNorm},
+                             StreamKind::kData, LabelOf(job_.names.clip, -1), &tape_));
   }
   if (host_) host_->Start(data_.reduced());
   tape_.Work(plan_.optimizer, TaskClass::kOptimizer, LabelOf(job_.names.optimizer, -1));

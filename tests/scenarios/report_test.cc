@@ -193,6 +193,23 @@ TEST(Report, CostIsDeviceHoursTimesPrice) {
   EXPECT_NEAR(*report.cost_usd_per_step, 256 * 3.0 * report.step_time.seconds() / 3600, 1e-9);
 }
 
+// The last step's gathers share their links with no next step's, so it alone is shorter.
+TEST(Report, AShorterLastStepIsNotTheStepTime) {
+  const auto run = [](const char* steps) {
+    return scenarios::Run(
+               Load("deepseek_v2_l4_8xb200_pp2", {{1, "batch.sequence_length", "1024"}, {2, "steps", steps}}))
+        .value()
+        .report;
+  };
+  const Report three = run("3"), five = run("5"), six = run("6");
+  EXPECT_FALSE(three.steady);
+  EXPECT_TRUE(five.steady);
+  EXPECT_TRUE(six.steady);
+  EXPECT_EQ(five.step_time, six.step_time);
+  EXPECT_GT(five.step_time, three.step_time);
+  for (const StageReport& stage : five.stages) EXPECT_EQ(SumOf(stage.breakdown), five.step_time);
+}
+
 // sc21_gpt_3_6b_64xa100 states a published step time; with another batch it is another job.
 TEST(Report, ComparesWithWhatWasPublishedWhileTheJobIsThePublishedOne) {
   const char* name = "sc21_gpt_3_6b_64xa100";

@@ -160,6 +160,16 @@ TEST(SequenceParts, AreRefusedWhereTheyAreNotSimulated) {
               Contains(HasSubstr(field + "recomputation that drops")));
   EXPECT_THAT(errors({{"pipeline.sequence_parts", "3"}}),
               Contains(HasSubstr("pipeline.sequence_parts: 2048 tokens are not a multiple of 3, the parts")));
+  // On one stage too: parts would gather and reduce once each.
+  for (const char* stages : {"1", "2"}) {
+    for (const char* kind : {"ZERO_2", "ZERO_3"}) {
+      EXPECT_THAT(errors({{"layout.pipeline", stages}, {"training.optimizer_sharding", kind}}),
+                  Contains(HasSubstr("training.optimizer_sharding: ZERO_2 and ZERO_3 are not simulated with "
+                                     "parts of sequences (seq1f1b)")));
+    }
+  }
+  EXPECT_THAT(errors({{"layout.pipeline", "1"}, {"training.sharding.no_sync", "false"}}),
+              Contains(HasSubstr("training.sharding.no_sync: false is not simulated with parts")));
   EXPECT_THAT(Load({{"pipeline.schedule", "SEQ1F1B"}}).errors(),
               Contains(HasSubstr("pipeline.sequence_parts: missing")));
   EXPECT_THAT(Load({{"pipeline.sequence_parts", "4"}}).errors(),

@@ -4,14 +4,52 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 
+#include "hardware/device_cost_model.h"
 #include "sim/analysis/step.h"
 #include "sim/program/executor.h"
+#include "tests/scenarios/loading.h"
 #include "tests/scenarios/synthetic.h"
 
 namespace scenarios {
 namespace {
+
+// Gradients are reduced on the data stream, between copies of what is cut, and, of norms, in the tensor
+// group: the norm of all is known when all of these are.
+TEST(GradientNorm, StartsWhenAllGradientsOfItsRankAreReduced) {
+  const Loading loading = Load({{"layout.tensor", "2"},
+                                {"layout.sequence", "true"},
+                                {"layout.pipeline", "1"},
+                                {"model.layers", "2"},
+                                {"training.sharding.ranks", "4"}});
+  ASSERT_TRUE(loading.scenario) << testing::PrintToString(loading.errors());
+  const hardware::DeviceCostModel cost(loading.scenario->device);
+  const StepProgram steps = BuildSteps(*loading.scenario, cost).value();
+  const sim::Program& p = steps.program;
+  const sim::Timeline timeline = sim::Simulate(p).value();
+  std::vector<sim::Time> norms, reduced;
+  std::set<std::string> kinds;
+  for (std::size_t t = 0; t < p.tasks(); ++t) {
+    const sim::TaskId task(t);
+    if (p.rank_of(task).value() != 0) continue;
+    const std::string& name = p.names[p.row(task).label.name];
+    if (p.row(task).task_class == sim::TaskClass::kNorm) norms.push_back(timeline.start[t]);
+    if (name.find("gradient bucket") == std::string::npos && name != "norm gradients") continue;
+    reduced.push_back(timeline.end[t]);
+    kinds.insert(name);
+  }
+  EXPECT_EQ(kinds.size(), 2u);
+  ASSERT_EQ(static_cast<std::int64_t>(norms.size()), loading.scenario->steps);
+  std::sort(norms.begin(), norms.end());
+  std::sort(reduced.begin(), reduced.end());
+  const std::size_t of_step = reduced.size() / norms.size();
+  for (std::size_t step = 0; step < norms.size(); ++step) {
+    EXPECT_GE(norms[step], reduced[(step + 1) * of_step - 1]) << step;
+  }
+}
 
 using namespace sim::literals;
 
