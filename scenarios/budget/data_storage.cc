@@ -1,18 +1,9 @@
 #include "scenarios/budget/data_storage.h"
 
-#include <cmath>
-
+#include "scenarios/budget/round_up.h"
 #include "sim/base/check.h"
 
 namespace scenarios {
-namespace {
-
-std::int64_t RoundUp(double count) {
-  CHECK(count >= 0 && count < 9e18);
-  return static_cast<std::int64_t>(std::ceil(count));
-}
-
-}  // namespace
 
 std::int64_t StorageServers(double rate, double server_rate, std::int64_t replicas) {
   CHECK(server_rate > 0 && replicas > 0);

@@ -1,18 +1,9 @@
 #include "scenarios/budget/training_time.h"
 
-#include <cmath>
-
+#include "scenarios/budget/round_up.h"
 #include "sim/base/check.h"
 
 namespace scenarios {
-namespace {
-
-std::int64_t RoundUp(double count) {
-  CHECK(count >= 0 && count < 9e18);
-  return static_cast<std::int64_t>(std::ceil(count));
-}
-
-}  // namespace
 
 std::int64_t DevicesFor(double flops, double peak, double utilisation, double seconds) {
   return RoundUp(flops / (peak * utilisation * seconds));

@@ -22,15 +22,6 @@ namespace {
 
 using namespace sim::literals;
 
-// A GEMM takes a picosecond for each of its FLOPs, all else nothing.
-class FlopCost final : public hardware::CostModel {
- public:
-  hardware::KernelTimes TimeOf(const sim::Kernel& kernel) const override {
-    const std::int64_t ps = kernel.kind == sim::KernelKind::kMemory ? 0 : kernel.flops.count();
-    return {sim::Duration::Picoseconds(ps), sim::Duration::Picoseconds(ps)};
-  }
-};
-
 // Each row of a routed expert's first product takes 1 us; all else is free.
 class RowCost final : public hardware::CostModel {
  public:

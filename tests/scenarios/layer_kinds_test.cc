@@ -23,8 +23,8 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-// A FLOP takes a picosecond, all else nothing.
-class FlopCost final : public hardware::CostModel {
+// A FLOP takes a picosecond, also of a kernel that memory bounds; all else nothing.
+class AnyFlopCost final : public hardware::CostModel {
  public:
   hardware::KernelTimes TimeOf(const sim::Kernel& kernel) const override {
     const sim::Duration time = sim::Duration::Picoseconds(kernel.flops.count());
@@ -59,7 +59,7 @@ TEST(LayerKinds, AStepOnOneRankTakesTheModelFlopsWhenAFlopTakesAPicosecond) {
     Scenario scenario = SyntheticScenario(1, 3, 1, "1f1b", 4);
     scenario.model = model;
     scenario.training.vocabulary_divisor = 1;
-    const StepProgram steps = BuildSteps(scenario, FlopCost()).value();
+    const StepProgram steps = BuildSteps(scenario, AnyFlopCost()).value();
     const sim::Timeline timeline = sim::Simulate(steps.program).value();
     const sim::Wide want = models::ModelFlops(model, 3, scenario.batch.sequence_length);
     EXPECT_EQ(sim::FindSteps(steps.program, timeline).step_time(),
@@ -75,7 +75,7 @@ TEST(StagePlan, LayersOfEachKindShareBlocksOfTheirOwn) {
   scenario.model.sliding_window = 2;
   scenario.model.attention_pattern = {models::Attention::kSliding, models::Attention::kFull};
   // Kinds by layer: dense with window; then experts, full and with window in turn.
-  const StagePlan plan = PlanStage(scenario, FlopCost(), 0);
+  const StagePlan plan = PlanStage(scenario, AnyFlopCost(), 0);
   const std::vector<Unit>& units = plan.chunks[0];  // embedding, six layers, head
   ASSERT_EQ(units.size(), 8u);
   EXPECT_EQ(plan.blocks.size(), 2 + 3 * 2u);
@@ -128,7 +128,7 @@ TEST(StageMemory, WeightsOfAllRanksWithOneExpertGroupAreTheWholeModel) {
     sim::Bytes weights;
     std::int64_t shared = 0;  // what more ranks of a tensor group hold beyond the first
     for (std::uint32_t stage = 0; stage < scenario.layout.pipeline; ++stage) {
-      const StagePlan plan = PlanStage(scenario, FlopCost(), stage);
+      const StagePlan plan = PlanStage(scenario, AnyFlopCost(), stage);
       const auto order = scenario.pipeline.schedule->order(scenario.pipeline.shape, stage);
       const StageMemory memory = MemoryOfStage(scenario, plan, order);
       EXPECT_EQ(memory.parts[0].name, "weights");
@@ -167,7 +167,7 @@ TEST(StagePlan, GradientsOfWhatWorksOnCutTokensAreReducedOverTheTensorGroup) {
                                     {"training.gradient_type", "FP32"}});
   // 27 layers: two norms, 576 narrow channels and a norm of 512; 26 routers of 64; the last norm.
   const std::int64_t cut = 27 * (2 * 2048 + 2048 * 576 + 512) + 26 * 64 * 2048 + 2048;
-  EXPECT_EQ(PlanStage(scenario, FlopCost(), 0).sequence_gradient, sim::Bytes(4 * cut));
+  EXPECT_EQ(PlanStage(scenario, AnyFlopCost(), 0).sequence_gradient, sim::Bytes(4 * cut));
 }
 
 TEST(Loader, RefusesRanksThatDoNotDivideAnExpert) {

@@ -19,19 +19,6 @@
 namespace scenarios {
 namespace {
 
-// Only the kernels of one name take time: 1 us each.
-class OneName final : public hardware::CostModel {
- public:
-  explicit OneName(std::string_view name) : name_(name) {}
-  hardware::KernelTimes TimeOf(const sim::Kernel& kernel) const override {
-    const sim::Duration time = kernel.name == name_ ? sim::Duration::Microseconds(1) : sim::Duration();
-    return {time, time};
-  }
-
- private:
-  std::string_view name_;
-};
-
 sim::Duration StepOf(const Scenario& s, std::string_view name) {
   const StepProgram steps = BuildSteps(s, OneName(name)).value();
   return SteadySteps(s, steps.program, sim::Simulate(steps.program).value()).step_time();

@@ -22,15 +22,6 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-// A product takes a picosecond for each of its FLOPs, all else nothing.
-class FlopCost final : public hardware::CostModel {
- public:
-  hardware::KernelTimes TimeOf(const sim::Kernel& kernel) const override {
-    const std::int64_t ps = kernel.kind == sim::KernelKind::kMemory ? 0 : kernel.flops.count();
-    return {sim::Duration::Picoseconds(ps), sim::Duration::Picoseconds(ps)};
-  }
-};
-
 Scenario WithPredictions(std::int64_t modules, std::int64_t stages = 1) {
   Scenario s = SyntheticScenario(stages, 3, 1, "1f1b", 2);
   s.training.vocabulary_divisor = 1;

@@ -19,15 +19,6 @@ namespace {
 
 using namespace sim::literals;
 
-// A product takes a picosecond for each of its FLOPs, all else nothing.
-class FlopCost final : public hardware::CostModel {
- public:
-  hardware::KernelTimes TimeOf(const sim::Kernel& kernel) const override {
-    const std::int64_t ps = kernel.kind == sim::KernelKind::kMemory ? 0 : kernel.flops.count();
-    return {sim::Duration::Picoseconds(ps), sim::Duration::Picoseconds(ps)};
-  }
-};
-
 std::int64_t StepTime(const Scenario& scenario, const hardware::CostModel& cost) {
   const StepProgram steps = BuildSteps(scenario, cost).value();
   const sim::Timeline timeline = sim::Simulate(steps.program).value();

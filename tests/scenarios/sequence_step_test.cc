@@ -23,15 +23,6 @@ using namespace sim::literals;
 using testing::Contains;
 using testing::HasSubstr;
 
-// What computes takes a picosecond for each of its FLOPs, all else nothing.
-class FlopCost final : public hardware::CostModel {
- public:
-  hardware::KernelTimes TimeOf(const sim::Kernel& kernel) const override {
-    const std::int64_t ps = kernel.kind == sim::KernelKind::kMemory ? 0 : kernel.flops.count();
-    return {sim::Duration::Picoseconds(ps), sim::Duration::Picoseconds(ps)};
-  }
-};
-
 Scenario InParts(std::int64_t stages, std::int64_t micro_batches, std::int64_t parts) {
   Scenario s = SyntheticScenario(stages, micro_batches, 1, parts > 1 ? "seq1f1b" : "1f1b", 2);
   s.training.attention = sim::AttentionKind::kFlash2;

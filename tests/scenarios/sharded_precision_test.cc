@@ -19,19 +19,6 @@
 namespace scenarios {
 namespace {
 
-// Only the kernels of one name take time: 1 us each.
-class OneName final : public hardware::CostModel {
- public:
-  explicit OneName(std::string_view name) : name_(name) {}
-  hardware::KernelTimes TimeOf(const sim::Kernel& kernel) const override {
-    const sim::Duration time = kernel.name == name_ ? sim::Duration::Microseconds(1) : sim::Duration();
-    return {time, time};
-  }
-
- private:
-  std::string_view name_;
-};
-
 // Two ranks, 5 layers, 3 micro-batches; communication is free.
 Scenario TwoRanks(models::Recipe recipe) {
   Scenario s = SyntheticScenario(1, 3, 1, "1f1b", 5);
@@ -62,6 +49,24 @@ TEST(ShardedPrecision, CastsWhatArrivesInSixteenBitsBehindEachGather) {
   EXPECT_EQ(Times(s, "cast_weights"), 2 * kPass);
   s.training.sharding.reshard_after_forward = false;  // all copies at once
   EXPECT_EQ(Times(s, "cast_weights"), kPass);
+}
+
+// A backward reads one copy; products that run again before it read the forward's beside it.
+TEST(ShardedPrecision, HoldsBothCopiesWhereProductsRunAgain) {
+  const auto copies = [](Recompute recompute, bool feed_forward) {
+    Scenario s = TwoRanks(models::Recipe::kTensorCurrent);
+    s.training.recompute = recompute;
+    s.training.selective.feed_forward = feed_forward;
+    for (const BytePart& part : LargestStageMemory(s, PlanStages(s, OneName(""))).parts) {
+      if (part.name == std::string_view("fp8_weights")) return part.bytes.count();
+    }
+    return std::int64_t{-1};
+  };
+  const std::int64_t one = copies(Recompute::kNone, false);
+  EXPECT_GT(one, 0);
+  EXPECT_EQ(copies(Recompute::kFull, false), 2 * one);
+  EXPECT_EQ(copies(Recompute::kSelective, false), one);  // the core multiplies no weights
+  EXPECT_EQ(copies(Recompute::kSelective, true), 2 * one);
 }
 
 TEST(ShardedPrecision, CastsSharesOnceAStepAndTurnsRoundWhatArrivesInEight) {

@@ -1,5 +1,5 @@
-// A scenario whose step is known in closed form: a cost model that charges
-// layers only, and a fabric on which communication is free.
+// Scenarios whose steps are known in closed form: cost models that charge one kind
+// of work only, and a fabric on which communication is free.
 
 #ifndef TESTS_SCENARIOS_SYNTHETIC_H_
 #define TESTS_SCENARIOS_SYNTHETIC_H_
@@ -25,6 +25,28 @@ class LayerCost final : public hardware::CostModel {
 
  private:
   sim::Duration forward_, backward_;
+};
+
+// A product takes a picosecond for each of its FLOPs, all else nothing.
+class FlopCost final : public hardware::CostModel {
+ public:
+  hardware::KernelTimes TimeOf(const sim::Kernel& kernel) const override {
+    const std::int64_t ps = kernel.kind == sim::KernelKind::kMemory ? 0 : kernel.flops.count();
+    return {sim::Duration::Picoseconds(ps), sim::Duration::Picoseconds(ps)};
+  }
+};
+
+// Only the kernels of one name take time: 1 us each.
+class OneName final : public hardware::CostModel {
+ public:
+  explicit OneName(std::string_view name) : name_(name) {}
+  hardware::KernelTimes TimeOf(const sim::Kernel& kernel) const override {
+    const sim::Duration time = kernel.name == name_ ? sim::Duration::Microseconds(1) : sim::Duration();
+    return {time, time};
+  }
+
+ private:
+  std::string_view name_;
 };
 
 // Routes that cross no link: what is sent is there.
