@@ -3,7 +3,7 @@
 namespace tools {
 
 std::vector<Command> Commands() {
-  return {RunCommand(),      CheckCommand(),  BudgetCommand(),  ListCommand(),
+  return {RunCommand(),      CheckCommand(),  BudgetCommand(),  PlanCommand(), ListCommand(),
           ScheduleCommand(), ImportCommand(), ValidateCommand()};
 }
 

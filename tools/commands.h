@@ -11,6 +11,7 @@ Command BudgetCommand();
 Command CheckCommand();
 Command ImportCommand();
 Command ListCommand();
+Command PlanCommand();
 Command RunCommand();
 Command ScheduleCommand();
 Command ValidateCommand();

@@ -1,0 +1,147 @@
+#include "scenarios/plan/layout_choice.h"
+
+#include <algorithm>
+
+#include "models/parameters.h"
+
+namespace scenarios {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+Numbers OrGiven(const std::optional<std::int64_t>& given, Numbers usual) {
+  return given ? Numbers{*given} : usual;
+}
+
+Numbers PowersOfTwo(std::int64_t most) {
+  Numbers powers;
+  for (std::int64_t n = 1; n <= most; n *= 2) powers.push_back(n);
+  return powers;
+}
+
+Numbers Divisors(std::int64_t whole, std::int64_t most) {
+  Numbers divisors;
+  for (std::int64_t n = 1; n <= std::min(whole, most); ++n) {
+    if (whole % n == 0) divisors.push_back(n);
+  }
+  return divisors;
+}
+
+// Ranks that NVLink joins; 1 without it.
+std::int64_t Domain(const hardware::Device& device) {
+  return device.node.nvlink > sim::ByteRate() ? device.node.devices : 1;
+}
+
+Numbers TensorGroups(const models::Model& model, const hardware::Device& device,
+                     const LayoutLimits& limits) {
+  constexpr std::int64_t kWidest = 8;  // beyond it parts of a layer are too small to be fast
+  Numbers groups = OrGiven(limits.tensor, PowersOfTwo(std::min(kWidest, Domain(device))));
+  std::erase_if(groups, [&](std::int64_t t) {
+    return !models::CanShare(model, t) || (model.experts.routed > 0 && !models::CanSpread(model, 1, t));
+  });
+  return groups;
+}
+
+// Layers of a stage when all have as many, or when the embedding and the loss count as one each.
+std::int64_t LayersOfStage(const models::Model& model, std::int64_t pipeline) {
+  if (model.layers % pipeline == 0) return model.layers / pipeline;
+  return (model.layers + 2) % pipeline == 0 ? (model.layers + 2) / pipeline : 0;
+}
+
+Numbers Pipelines(const models::Model& model, const LayoutLimits& limits) {
+  constexpr std::int64_t kDeepest = 32;
+  if (limits.pipeline) return {*limits.pipeline};
+  Numbers depths;
+  for (std::int64_t p = 1; p <= std::min(model.layers, kDeepest); ++p) {
+    const std::int64_t layers = LayersOfStage(model, p);
+    if (layers > 1 || (layers == 1 && model.layers % p == 0)) depths.push_back(p);
+  }
+  return depths;
+}
+
+Numbers VirtualStages(const models::Model& model, std::int64_t pipeline, const LayoutLimits& limits) {
+  constexpr std::int64_t kMost = 8;
+  if (limits.virtual_stages) return {*limits.virtual_stages};
+  if (pipeline == 1) return {1};
+  return Divisors(std::max<std::int64_t>(LayersOfStage(model, pipeline), 1), kMost);
+}
+
+Numbers ExpertGroups(const models::Model& model, std::int64_t tensor, const LayoutLimits& limits) {
+  constexpr std::int64_t kMost = 64;
+  if (limits.expert) return {*limits.expert};
+  if (model.experts.routed == 0) return {1};
+  Numbers groups = PowersOfTwo(std::min(model.experts.routed, kMost));
+  std::erase_if(groups, [&](std::int64_t e) {
+    return model.experts.routed % e != 0 || (e > 1 && e < tensor);  // those hold more than the rest of a layer does
+  });
+  return groups;
+}
+
+std::vector<OptimizerSharding> Shardings(std::int64_t pipeline, std::int64_t virtual_stages,
+                                         const LayoutLimits& limits) {
+  if (limits.sharding) return {*limits.sharding};
+  if (pipeline * virtual_stages > 1) return {OptimizerSharding::kZero1};
+  return {OptimizerSharding::kZero1, OptimizerSharding::kZero3};
+}
+
+std::vector<Recompute> Recomputes(const LayoutLimits& limits) {
+  if (limits.recompute) return {*limits.recompute};
+  return {Recompute::kNone, Recompute::kFull};
+}
+
+const char* Name(OptimizerSharding sharding) {
+  switch (sharding) {
+    case OptimizerSharding::kReplicated:
+      return "no ZeRO";
+    case OptimizerSharding::kZero1:
+      return "ZeRO-1";
+    case OptimizerSharding::kZero2:
+      return "ZeRO-2";
+    case OptimizerSharding::kZero3:
+      return "ZeRO-3";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<LayoutChoice> LayoutsFor(const models::Model& model, const hardware::Device& device,
+                                     const LayoutLimits& limits) {
+  std::vector<LayoutChoice> layouts;
+  for (const std::int64_t tensor : TensorGroups(model, device, limits)) {
+    for (const std::int64_t pipeline : Pipelines(model, limits)) {
+      for (const std::int64_t chunks : VirtualStages(model, pipeline, limits)) {
+        for (const std::int64_t expert : ExpertGroups(model, tensor, limits)) {
+          for (const OptimizerSharding sharding : Shardings(pipeline, chunks, limits)) {
+            for (const std::int64_t micro : OrGiven(limits.micro, {1, 2, 4})) {
+              for (const Recompute recompute : Recomputes(limits)) {
+                layouts.push_back({.tensor = tensor,
+                                   .pipeline = pipeline,
+                                   .virtual_stages = chunks,
+                                   .expert = expert,
+                                   .micro = micro,
+                                   .sharding = sharding,
+                                   .recompute = recompute});
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  return layouts;
+}
+
+std::string ToText(const LayoutChoice& l, std::int64_t data) {
+  const auto number = [](std::int64_t n) { return std::to_string(n); };
+  std::string text = "tensor " + number(l.tensor) + " x pipeline " + number(l.pipeline);
+  if (l.virtual_stages > 1) text += " (" + number(l.virtual_stages) + " virtual)";
+  text += " x data " + number(data);
+  if (l.expert > 1) text += ", expert " + number(l.expert);
+  text += std::string(", ") + Name(l.sharding) + ", micro-batch " + number(l.micro);
+  if (l.recompute == Recompute::kFull) text += ", full recomputation";
+  if (l.recompute == Recompute::kSelective) text += ", selective recomputation";
+  return text;
+}
+
+}  // namespace scenarios

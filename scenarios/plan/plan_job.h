@@ -1,0 +1,59 @@
+// A job whose layout is not yet chosen, and the scenario that a choice makes of it.
+
+#ifndef SCENARIOS_PLAN_PLAN_JOB_H_
+#define SCENARIOS_PLAN_PLAN_JOB_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "hardware/device.h"
+#include "models/model.h"
+#include "scenarios/plan/layout_choice.h"
+#include "scenarios/scenario.h"
+#include "sim/base/result.h"
+
+namespace scenarios {
+
+struct PlanJob {
+  models::Model model;
+  std::string model_name;  // as a scenario file names it: of the catalogue, or a path
+  hardware::Device device;
+  std::string device_name;
+  std::string topology;  // empty: UsualTopology
+  std::int64_t sequence_length = 4096;
+  std::int64_t global_batch = 1;  // sequences of a step; layouts may round it up
+  double safety = 0;              // part of a device's memory that is kept free
+  std::optional<double> usd_per_device_hour;
+
+  sim::Bytes memory() const;  // usable, less what is kept free
+};
+
+// Devices, sequences and micro-batches that suit a layout; see ShapeFor.
+struct JobShape {
+  std::int64_t devices = 1, data = 1;
+  std::int64_t global_batch = 1, micro_batches = 1;
+};
+
+// The fewest devices, `least` or more, in whole groups of the layout and, beyond one node, whole nodes; and
+// a batch of the job's sequences or the next more that divides: at most a quarter more. Nothing where it
+// does not, as where there are more data ranks than sequences, or where the group has too few ranks for
+// its experts.
+std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout, std::int64_t least);
+
+// A part of the job that is as it for every rank in it: `data` of its data ranks, with as many micro-batches.
+JobShape SliceOf(const JobShape& whole, std::int64_t group, std::int64_t data);
+
+// The nodes' rails, or where those are too few or none a network that only the NICs limit.
+std::string UsualTopology(const hardware::Device& device, std::int64_t devices);
+
+// The file. `name` is for its field.
+std::string ScenarioText(const PlanJob& job, const LayoutChoice& layout, const JobShape& shape,
+                         const std::string& name);
+
+// The same, read; its warnings are dropped. Fails with what the reader found first.
+sim::Result<Scenario> ScenarioOf(const PlanJob& job, const LayoutChoice& layout, const JobShape& shape);
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_PLAN_PLAN_JOB_H_

@@ -1,0 +1,277 @@
+// The ten steps, written down when all is known.
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "scenarios/budget/budget.h"
+#include "scenarios/budget/plan_request.h"
+#include "scenarios/budget/training_time.h"
+#include "scenarios/plan/plan_parts.h"
+#include "scenarios/scaling.h"
+
+namespace scenarios {
+namespace {
+
+double Number(std::int64_t n) { return static_cast<double>(n); }
+double Number(sim::Bytes n) { return Number(n.count()); }
+
+std::string Percent(double part) { return Short(100 * part) + " %"; }
+
+int StageOf(OptimizerSharding sharding) { return static_cast<int>(sharding); }
+
+class Writer {
+ public:
+  Writer(const PlanRequest& request, const PlanBasis& basis, DevicePlan* plan)
+      : r_(request), basis_(basis), plan_(*plan), budget_(BudgetOf()) {}
+
+  void Write() {
+    Work();
+    Devices();
+    Layouts();
+    if (plan_.best) {
+      Memory();
+      Communication();
+      Storage();
+    }
+    Money();
+    Decide();
+  }
+
+ private:
+  // The hand calculation of the layout that was chosen, with the utilisation that was simulated.
+  std::optional<Budget> BudgetOf() const {
+    BudgetRequest b{.model = r_.model, .device = plan_.device.device};
+    b.tokens = r_.tokens;
+    b.sequence_length = r_.sequence_length;
+    b.usd_per_device_hour = plan_.device.usd_per_hour.value_or(0);
+    b.spares = r_.margins.spares;
+    b.maintenance = r_.margins.maintenance;
+    b.safety = r_.margins.safety;
+    if (plan_.best) {
+      const Candidate& c = plan_.best->candidate;
+      b.tensor = c.layout.tensor;
+      b.pipeline = c.layout.pipeline;
+      b.devices = c.shape.devices;
+      b.global_batch = c.shape.global_batch;
+      b.micro_batch = c.layout.micro;
+      b.zero_stage = StageOf(c.layout.sharding);
+      b.recompute = c.layout.recompute;
+      b.utilisation = plan_.best->report.mfu / (1 + r_.longer);
+    }
+    return MakeBudget(b).budget;
+  }
+
+  PlanStep& Step(const char* title) {
+    plan_.steps.push_back({static_cast<int>(plan_.steps.size()) + 1, title, {}, {}, false});
+    return plan_.steps.back();
+  }
+
+  void Add(const char* name, double value, const char* unit, std::string formula, std::string inputs = "") {
+    PlanStep& step = plan_.steps.back();
+    step.lines.push_back({step.title, name, value, std::nullopt, unit, std::move(formula), std::move(inputs)});
+  }
+  void AddCount(const char* name, std::int64_t value, std::string formula, std::string inputs = "") {
+    PlanStep& step = plan_.steps.back();
+    step.lines.push_back({step.title, name, Number(value), value, "", std::move(formula), std::move(inputs)});
+  }
+  // A line of the budget as it is there.
+  void Copy(const char* section, const char* name) {
+    if (!budget_) return;
+    for (const BudgetLine& line : budget_->lines) {
+      if (line.section == section && line.name == name) plan_.steps.back().lines.push_back(line);
+    }
+  }
+
+  void Work() {
+    Step("parameters");
+    Copy("parameters", "total");
+    Copy("parameters", "active");
+    Step("FLOPs");
+    Add("6PD", basis_.six_pd, "FLOP", "17.3.8: active parameters", "D " + Short(r_.tokens));
+    Copy("FLOPs of the run", "model FLOPs");
+    PlanStep& step = Step("utilisation");
+    Add("to begin with", 100 * plan_.guess, "%", "17.9.4: of 6PD, guessed",
+        "peak " + Short(basis_.peak * 1e-12) + " TFLOP/s");
+    if (!plan_.best) return;
+    Add("as simulated", 100 * plan_.utilisation, "%", "6PD over N peak T: an outcome");
+    Add("MFU as simulated", 100 * plan_.best->report.mfu, "%", "attention in full, logits",
+        "HFU " + Percent(plan_.best->report.hfu));
+    Add("MFU to expect", 100 * plan_.best->report.mfu / (1 + r_.longer), "%",
+        "docs/validation.md: published steps beside simulated ones", Percent(r_.longer) + " longer");
+    step.reasoning = "The guess only says where the search begins; what follows is of the simulated one.";
+  }
+
+  void Devices() {
+    PlanStep* step = &Step("devices that hold the state");
+    Add("16 bytes a parameter", 16 * Number(basis_.parameters), "B", "17.9.4: all of it, cut as ZeRO-3 does");
+    Add("room on a device", std::max(Number(basis_.job.memory()) - 5e9, 0.0), "B",
+        "usable, less 5 GB for activations and buffers", "safety " + Short(r_.margins.safety));
+    AddCount("devices", basis_.for_memory, "rounded up");
+    step->binds = !r_.device_count && basis_.for_memory >= basis_.for_time;
+    if (step->binds) step->reasoning = "Memory asks for more devices than the deadline does.";
+    step = &Step("devices that are in time");
+    if (!r_.days) {
+      step->reasoning = r_.device_count ? "The number of devices is given." : "No deadline is given.";
+      if (r_.device_count) AddCount("devices", *r_.device_count, "given");
+      return;
+    }
+    AddCount("devices", basis_.for_time, "(27.19), at the first utilisation", "days " + Short(*r_.days));
+    if (r_.device_count) {
+      step->reasoning = "The number of devices is given; these would be needed.";
+      return;
+    }
+    step->binds = basis_.for_time > basis_.for_memory;
+    std::string rounds;
+    for (const PlanRound& round : plan_.rounds) {
+      rounds += (rounds.empty() ? "" : "; ") + Grouped(round.used > 0 ? round.used : round.devices) +
+                (round.used > 0 ? " devices take " + Short(round.days) + " days" : " devices hold too little");
+    }
+    step->reasoning = "Simulated: " + rounds + ".";
+  }
+
+  void Layouts() {
+    PlanStep& step = Step("layouts");
+    const SearchResult& s = plan_.search;
+    AddCount("enumerated", s.enumerated, "17.5.8: tensor inside NVLink, whole layers a stage");
+    for (const auto& [reason, count] : s.dropped) AddCount("  dropped", count, reason);
+    AddCount("fit", s.fit, "weights, gradients, optimizer, activations, stage by stage");
+    AddCount("played", static_cast<std::int64_t>(s.played.size()), "simulated, by least possible time");
+    AddCount("  ruled out", s.ruled_out, "their kernels alone take longer than the best play");
+    if (s.left > 0) AddCount("  not played", s.left, "too many; --plays takes more");
+    if (!plan_.best) return;
+    const Candidate& c = plan_.best->candidate;
+    step.reasoning = "Chosen: " + ToText(c.layout, c.shape.data) + ".";
+    if (!s.candidates.empty() && s.candidates.front().layout != c.layout) {
+      step.reasoning += " By hand " + ToText(s.candidates.front().layout, s.candidates.front().shape.data) +
+                        " would be shortest.";
+    }
+    if (!plan_.best->whole()) {
+      step.reasoning += " Played on a slice of " + Grouped(plan_.best->devices) + " devices.";
+    }
+  }
+
+  void Memory() {
+    const Candidate& c = plan_.best->candidate;
+    PlanStep& step = Step("memory");
+    Add("of a device", Number(c.memory), "B", "the fullest stage, tensor by tensor");
+    Add("usable", Number(basis_.job.memory()), "B", "the device's file", "safety " + Short(r_.margins.safety));
+    step.reasoning = "Fits, with " + Percent(1 - Number(c.memory) / Number(basis_.job.memory())) + " left.";
+  }
+
+  void Communication() {
+    const HandTime& hand = plan_.best->candidate.hand;
+    PlanStep& step = Step("communication");
+    if (hand.tensor_s > 0) Add("tensor group by hand", hand.tensor_s, "s", "17.6.4, over NVLink");
+    if (hand.expert_s > 0) Add("experts by hand", hand.expert_s, "s", "17.6.6 as E9 corrects it");
+    if (hand.data_s > 0) Add("data ranks by hand", hand.data_s, "s", "17.6.3, 17.4.8 as E2 and E23 correct them");
+    Add("over compute", 100 * hand.communication_share(), "%", "17.9.4: above 20 % is looked at twice");
+    Add("step by hand", hand.step_s(), "s", "17.5.5: kernels at 0.7 of the peak");
+    Add("step as simulated", plan_.step_s, "s", "the slowest rank, event by event");
+    double exposed = 0;
+    std::string parts;
+    for (const TimePart& part : plan_.best->report.breakdown) {
+      static constexpr const char* kOwn[] = {"compute", "recomputation", "optimizer"};
+      const bool own = std::any_of(std::begin(kOwn), std::end(kOwn), [&](auto n) { return part.name == n; });
+      if (own || part.time == sim::Duration()) continue;
+      exposed += part.time.seconds();
+      parts += (parts.empty() ? "" : ", ") + part.name + ' ' + Percent(part.time.seconds() / plan_.step_s);
+    }
+    Add("not computing as simulated", 100 * exposed / plan_.step_s, "%", "of the step", parts);
+    const bool much = hand.communication_share() > 0.2;
+    step.reasoning = much ? "By hand too much to hide; the simulation says what is not hidden."
+                          : "By hand a fifth at the most.";
+  }
+
+  void Storage() {
+    Step("storage");
+    for (const char* name : {"one save", "copy to the hosts", "between failures", "best interval", "lost",
+                             "rate to write within the interval"}) {
+      Copy("checkpoints", name);
+    }
+    for (const char* name : {"tokens stored", "read rate"}) Copy("data", name);
+  }
+
+  void Money() {
+    PlanStep& step = Step("money");
+    if (!plan_.best) {
+      step.reasoning = "No layout, so no cost.";
+      return;
+    }
+    const std::int64_t devices = plan_.best->candidate.shape.devices;
+    AddCount("devices", devices, "that train",
+             Grouped((devices + basis_.job.device.node.devices - 1) / basis_.job.device.node.devices) + " nodes");
+    Copy("time and cost", "devices with spares");
+    AddCount("steps", plan_.steps_of_run, "D / (B S)");
+    Add("time", plan_.days, "days", "steps times the simulated step, and what real ones take longer",
+        Percent(r_.longer) + " longer; maintenance " + Short(r_.margins.maintenance));
+    Add("device-hours", DeviceHours(devices, plan_.days * 24), "h", "17.5.9");
+    if (plan_.usd) {
+      Add("cost", *plan_.usd, "USD", "17.5.9; " + plan_.device.price_source,
+          Short(*plan_.device.usd_per_hour) + " USD an hour");
+      if (r_.budget_usd) Add("budget", *r_.budget_usd, "USD", "given");
+    } else {
+      step.reasoning = "No price is known; --device NAME=USD gives one.";
+    }
+  }
+
+  void Decide() {
+    plan_.feasible = plan_.best.has_value();
+    if (!plan_.best) return NothingFits();
+    if (r_.days && plan_.days > *r_.days) Late();
+    if (r_.budget_usd && plan_.usd && *plan_.usd > *r_.budget_usd) Dear();
+  }
+
+  void NothingFits() {
+    const SearchResult& s = plan_.search;
+    const std::string devices = Grouped(plan_.rounds.empty() ? basis_.begin : plan_.rounds.back().devices);
+    if (!s.nearest_miss) {
+      plan_.gives.push_back("No layout suits " + devices +
+                            " devices: " + (s.dropped.empty() ? "none was found" : s.dropped.begin()->first) +
+                            "; another number of devices or a larger batch would.");
+      return;
+    }
+    const Candidate& miss = *s.nearest_miss;
+    plan_.gives.push_back(
+        "Nothing fits on " + devices + " devices: the nearest, " + ToText(miss.layout, miss.shape.data) +
+        ", holds " + Short(Number(miss.memory) * 1e-9) + " GB a device of " +
+        Short(Number(basis_.job.memory()) * 1e-9) + "; more devices, more memory, or less that is fixed would do.");
+    for (PlanStep& step : plan_.steps) step.binds = step.number == 4;
+  }
+
+  void Late() {
+    plan_.feasible = false;
+    const double over = plan_.days / *r_.days;
+    const std::int64_t devices = plan_.best->candidate.shape.devices;
+    plan_.gives.push_back(
+        "Late: " + Short(plan_.days) + " days of " + Short(*r_.days) + " on " + Grouped(devices) +
+        " devices; about " + Grouped(static_cast<std::int64_t>(std::ceil(Number(devices) * over))) +
+        " devices, " + Short(r_.tokens / over) + " tokens or " + Short(plan_.days) + " days would do.");
+  }
+
+  void Dear() {
+    plan_.feasible = false;
+    const double over = *plan_.usd / *r_.budget_usd;
+    plan_.gives.push_back("Dear: " + Short(*plan_.usd) + " USD of " + Short(*r_.budget_usd) + "; " +
+                          Short(r_.tokens / over) + " tokens, or " +
+                          Short(*plan_.device.usd_per_hour / over) + " USD an hour of a device, would do.");
+    plan_.steps.back().binds = true;
+  }
+
+  const PlanRequest& r_;
+  const PlanBasis& basis_;
+  DevicePlan& plan_;
+  const std::optional<Budget> budget_;
+};
+
+}  // namespace
+
+void WriteSteps(const PlanRequest& request, const PlanBasis& basis, DevicePlan* plan) {
+  if (plan->best) {
+    const Candidate& c = plan->best->candidate;
+    plan->scenario_text = ScenarioText(basis.job, c.layout, c.shape, "plan");
+  }
+  Writer(request, basis, plan).Write();
+}
+
+}  // namespace scenarios

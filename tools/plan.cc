@@ -1,0 +1,223 @@
+// orrery plan: how many devices, in which layout, for how long and how much.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+#include "hardware/device_reader.h"
+#include "models/catalogue.h"
+#include "models/model_reader.h"
+#include "models/parameters.h"
+#include "scenarios/budget/training_time.h"
+#include "scenarios/output/output_file.h"
+#include "scenarios/output/plan_output.h"
+#include "scenarios/plan/plan.h"
+#include "tools/commands.h"
+#include "tools/flag_reader.h"
+#include "tools/interrupt.h"
+
+namespace tools {
+namespace {
+
+using scenarios::PlanDevice;
+using scenarios::PlanRequest;
+
+constexpr const char* kChoices[] = {"tensor", "pipeline", "virtual", "expert",      "micro",  "zero",
+                                    "recompute", "spares", "maintenance", "safety", "longer"};
+
+// "h20=0.8": a device and what it costs an hour.
+std::optional<PlanDevice> DeviceOf(const std::string& given, proto::Diagnostics* diagnostics,
+                                   std::vector<std::string>* errors) {
+  const std::size_t equals = given.find('=');
+  PlanDevice device{.device = {}, .name = given.substr(0, equals), .usd_per_hour = {}, .price_source = {}};
+  if (equals != std::string::npos) {
+    const std::string text = given.substr(equals + 1);
+    double usd = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), usd);
+    if (error != std::errc() || end != text.data() + text.size() || !(usd >= 0 && usd <= 1e6)) {
+      errors->push_back("--device: \"" + text + "\" is no price of \"" + device.name +
+                        "\"; 0 to 1e6 USD an hour would do");
+    }
+    device.usd_per_hour = usd;
+    device.price_source = "given";
+  } else if (const auto usual = scenarios::PriceOf(device.name)) {
+    device.usd_per_hour = usual->usd_per_hour;
+    device.price_source = usual->source;
+  }
+  auto read = hardware::ReadDevice(device.name, {}, "", diagnostics, "--device");
+  if (!read) return std::nullopt;
+  device.device = *std::move(read);
+  // Files of a plan that is written elsewhere find it still.
+  if (device.name.find('/') != std::string::npos) device.name = std::filesystem::absolute(device.name);
+  return device;
+}
+
+void ReadFlags(const Arguments& arguments, PlanRequest* r, std::vector<std::string>* errors) {
+  FlagReader flags(arguments, kChoices, errors);
+  constexpr std::int64_t kOne = 1, kMany = 262'144, kTokens = 16'777'216;
+  std::optional<double> tokens;
+  flags.Number("tokens", 1.0, 1e18, &tokens);
+  if (tokens) r->tokens = *tokens;
+  std::optional<std::int64_t> sequence;
+  flags.Number("sequence", kOne, kTokens, &sequence);
+  if (sequence) r->sequence_length = *sequence;
+  flags.Number("days", 1e-3, 1e5, &r->days);
+  flags.Number("budget", 1.0, 1e15, &r->budget_usd);
+  flags.Number("devices", kOne, kMany, &r->device_count);
+  flags.Number("most", kOne, kMany, &r->most_devices);
+  flags.Number("batch", kOne, std::int64_t{1'000'000'000}, &r->global_batch);
+  flags.Number("mfu", 1e-3, 1.0, &r->utilisation);
+  std::optional<std::int64_t> plays;
+  flags.Number("plays", kOne, std::int64_t{10'000}, &plays);
+  if (plays) r->search.plays = *plays;
+  flags.Number("tensor", kOne, std::int64_t{1024}, &r->limits.tensor);
+  flags.Number("pipeline", kOne, std::int64_t{1024}, &r->limits.pipeline);
+  flags.Number("virtual", kOne, std::int64_t{1024}, &r->limits.virtual_stages);
+  flags.Number("expert", kOne, std::int64_t{1024}, &r->limits.expert);
+  flags.Number("micro", kOne, std::int64_t{1'000'000}, &r->limits.micro);
+  flags.OneOf<scenarios::OptimizerSharding>("zero",
+                                            {{"0", scenarios::OptimizerSharding::kReplicated},
+                                             {"1", scenarios::OptimizerSharding::kZero1},
+                                             {"2", scenarios::OptimizerSharding::kZero2},
+                                             {"3", scenarios::OptimizerSharding::kZero3}},
+                                            &r->limits.sharding);
+  flags.OneOf<scenarios::Recompute>("recompute",
+                                    {{"none", scenarios::Recompute::kNone},
+                                     {"selective", scenarios::Recompute::kSelective},
+                                     {"full", scenarios::Recompute::kFull}},
+                                    &r->limits.recompute);
+  const auto margin = [&](const char* name, double most, double* value) {
+    std::optional<double> given;
+    flags.Number(name, 0.0, most, &given);
+    if (given) *value = *given;
+  };
+  margin("spares", 1, &r->margins.spares);
+  margin("maintenance", 0.9, &r->margins.maintenance);
+  margin("safety", 0.9, &r->margins.safety);
+  margin("longer", 10, &r->longer);
+}
+
+// What is asked for, or nothing where something is wrong with it.
+std::optional<PlanRequest> RequestOf(const Arguments& arguments, proto::Diagnostics* diagnostics,
+                                     std::vector<std::string>* errors) {
+  PlanRequest r;
+  r.margins.spares = 0.05;  // textbook 17.5.4: 5 to 10 %
+  r.margins.safety = 0.06;  // 17.9.4: 2 to 5 GB of buffers
+  const auto overrides = OverridesOf(arguments);
+  if (!overrides.ok()) errors->push_back(overrides.error().message);
+  const std::string& name = arguments.positional[0];
+  const auto model = models::ReadModel(
+      name, overrides.ok() ? overrides.value() : std::vector<proto::Override>{}, "", diagnostics);
+  const std::vector<std::string> devices = arguments.has("device") ? arguments.values.at("device")
+                                                                   : std::vector<std::string>{"h800_sxm"};
+  for (const std::string& given : devices) {
+    if (auto device = DeviceOf(given, diagnostics, errors)) r.devices.push_back(*std::move(device));
+  }
+  if (model) {
+    r.model = *model;
+    r.sequence_length = std::min<std::int64_t>(model->max_positions, 4096);
+    r.tokens = scenarios::kTokensPerParameter * static_cast<double>(models::ParametersOf(*model).total());
+  }
+  r.model_name = name.find('/') != std::string::npos ? std::filesystem::absolute(name).string() : name;
+  r.topology = arguments.value("topology");
+  ReadFlags(arguments, &r, errors);
+  if (!model || !errors->empty() || !diagnostics->ok()) return std::nullopt;
+  return r;
+}
+
+// What the search does, on a terminal, in one place.
+class Progress {
+ public:
+  Progress(const Arguments& arguments, std::ostream& err)
+      : err_(err), shows_(!arguments.has("quiet") && &err == &std::cerr && isatty(STDERR_FILENO) != 0) {}
+  ~Progress() {
+    if (shows_) err_ << "\r\033[K" << std::flush;
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  bool GoOn(const char* what, std::int64_t done) {
+    if (shows_) err_ << "\r\033[K" << done << " layouts " << what << std::flush;
+    return !watch_.interrupted();
+  }
+
+ private:
+  std::ostream& err_;
+  const bool shows_;
+  const InterruptWatch watch_;
+};
+
+int RunPlan(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  if (arguments.positional.empty()) {
+    return Fail("plan: no model; `orrery plan MODEL` is wanted, and `orrery list models` has their names", err);
+  }
+  proto::Diagnostics diagnostics;
+  std::vector<std::string> errors;
+  std::optional<PlanRequest> request = RequestOf(arguments, &diagnostics, &errors);
+  std::optional<scenarios::OutputFile> file;
+  if (arguments.has("write")) {
+    sim::Result<scenarios::OutputFile> created = scenarios::OutputFile::Create(arguments.value("write"));
+    if (created.ok()) {
+      file.emplace(std::move(created).value());
+    } else {
+      errors.push_back(created.error().message);
+    }
+  }
+  Print(diagnostics, err);
+  scenarios::PlanResult result;
+  if (request && errors.empty()) {
+    Progress progress(arguments, err);
+    request->search.go_on = [&](const char* what, std::int64_t done) { return progress.GoOn(what, done); };
+    result = scenarios::MakePlan(*request);
+  }
+  if (result.stopped) return kExitInterrupted;
+  errors.insert(errors.end(), result.errors.begin(), result.errors.end());
+  for (const std::string& error : errors) Fail(error, err);
+  if (!result.plan) return kExitUsage;
+  const scenarios::Plan& plan = *result.plan;
+  const auto with_layout = std::find_if(plan.plans.begin(), plan.plans.end(),
+                                        [](const auto& p) { return p.best.has_value(); });
+  if (file && with_layout != plan.plans.end()) {
+    file->Write(plan.chosen ? plan.plans[*plan.chosen].scenario_text : with_layout->scenario_text);
+    if (const auto finished = file->Finish(); !finished.ok()) return Fail(finished.error().message, err);
+  }
+  out << (arguments.has("json") ? scenarios::PlanJson(plan) : scenarios::PlanText(plan));
+  return plan.chosen ? kExitDone : kExitNo;
+}
+
+}  // namespace
+
+Command PlanCommand() {
+  return {"plan",
+          "How many devices, in which layout, for how long and how much; layouts are chosen by simulation.",
+          "MODEL [--tokens D] [--days T] [--budget USD] [--device NAME[=USD]]... [options]",
+          1,
+          {{"tokens", "D", "of the run; 20 a parameter when not given"},
+           {"days", "T", "the deadline; with none, and no --devices, as few devices as hold the model"},
+           {"budget", "USD", "that the run may cost"},
+           {"device", "NAME[=USD]", "to plan with, and its price an hour; several are compared", true},
+           {"devices", "N", "so many, whatever the deadline needs"},
+           {"most", "N", "devices that can be had"},
+           {"sequence", "S", "tokens; the model's longest, 4,096 at most, when not given"},
+           {"batch", "B", "sequences of a step; 4M tokens, 16M above 100e9 parameters, when not given"},
+           {"mfu", "U", "the utilisation to begin with; the textbook's when not given"},
+           {"topology", "NAME", "of `orrery list topologies`; rails as many as NICs when not given"},
+           {"with", "CHOICE=VALUE", "one of those below: tensor=8", true},
+           {"set", "PATH=VALUE", "change a field of the model: layers=40", true},
+           {"plays", "N", "layouts to simulate at the most, a number of devices; 24 when not given"},
+           {"write", "FILE", "write the best layout there, for `orrery run`"},
+           {"json", "", "print one JSON document"},
+           {"quiet", "", "tell nothing but mistakes"}},
+          "  orrery plan llama2_70b --tokens 2e12 --days 30\n"
+          "  orrery plan llama_7b --tokens 2e12 --days 10 --device h800_sxm=2 --device h20=0.8\n"
+          "  orrery plan mixtral_8x7b --devices 64 --with expert=8 --write mine.textproto\n"
+          "choices: tensor, pipeline, virtual, expert, micro, zero, recompute; spares, maintenance, safety, longer\n",
+          RunPlan};
+}
+
+}  // namespace tools
