@@ -27,7 +27,7 @@ namespace {
 using scenarios::PlanDevice;
 using scenarios::PlanRequest;
 
-constexpr const char* kChoices[] = {"tensor", "pipeline", "virtual", "expert",      "micro",  "zero",
+constexpr const char* kChoices[] = {"tensor", "pipeline", "virtual", "expert", "expert-tensor", "micro",  "zero",
                                     "recompute", "spares", "maintenance", "safety", "longer"};
 
 // "h20=0.8": a device and what it costs an hour.
@@ -79,6 +79,7 @@ void ReadFlags(const Arguments& arguments, PlanRequest* r, std::vector<std::stri
   flags.Number("pipeline", kOne, std::int64_t{1024}, &r->limits.pipeline);
   flags.Number("virtual", kOne, std::int64_t{1024}, &r->limits.virtual_stages);
   flags.Number("expert", kOne, std::int64_t{1024}, &r->limits.expert);
+  flags.Number("expert-tensor", kOne, std::int64_t{1024}, &r->limits.expert_tensor);
   flags.Number("micro", kOne, std::int64_t{1'000'000}, &r->limits.micro);
   flags.OneOf<scenarios::OptimizerSharding>("zero",
                                             {{"0", scenarios::OptimizerSharding::kReplicated},
@@ -181,12 +182,12 @@ int RunPlan(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   if (!result.plan) return kExitUsage;
   const scenarios::Plan& plan = *result.plan;
   const auto with_layout = std::find_if(plan.plans.begin(), plan.plans.end(),
-                                        [](const auto& p) { return p.best.has_value(); });
+                                        [](const auto& p) { return p.best() != nullptr; });
   if (file && with_layout != plan.plans.end()) {
     file->Write(plan.chosen ? plan.plans[*plan.chosen].scenario_text : with_layout->scenario_text);
     if (const auto finished = file->Finish(); !finished.ok()) return Fail(finished.error().message, err);
   }
-  out << (arguments.has("json") ? scenarios::PlanJson(plan) : scenarios::PlanText(plan));
+  out << (arguments.has("json") ? scenarios::PlanJson(plan) : scenarios::PlanText(plan, arguments.has("bill")));
   return plan.chosen ? kExitDone : kExitNo;
 }
 
@@ -211,12 +212,13 @@ Command PlanCommand() {
            {"set", "PATH=VALUE", "change a field of the model: layers=40", true},
            {"plays", "N", "layouts to simulate at the most, a number of devices; 24 when not given"},
            {"write", "FILE", "write the best layout there, for `orrery run`"},
+           {"bill", "", "print the bill of materials too; --json always has it"},
            {"json", "", "print one JSON document"},
            {"quiet", "", "tell nothing but mistakes"}},
           "  orrery plan llama2_70b --tokens 2e12 --days 30\n"
           "  orrery plan llama_7b --tokens 2e12 --days 10 --device h800_sxm=2 --device h20=0.8\n"
           "  orrery plan mixtral_8x7b --devices 64 --with expert=8 --write mine.textproto\n"
-          "choices: tensor, pipeline, virtual, expert, micro, zero, recompute; spares, maintenance, safety, longer\n",
+          "choices: tensor, pipeline, virtual, expert, expert-tensor, micro, zero, recompute; spares, maintenance, safety, longer\n",
           RunPlan};
 }
 

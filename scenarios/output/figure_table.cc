@@ -84,38 +84,60 @@ std::string FigureText(const BudgetLine& line) {
 
 }  // namespace
 
-std::string FiguresText(const Figures& figures) {
-  std::string out, section;
-  for (const BudgetLine& line : figures.lines) {
-    if (line.section != section) out += "\n" + line.section + '\n';
-    section = line.section;
-    out += "  " + Padded(line.name, kNameWidth, false) + Padded(FigureText(line), kFigureWidth, true) + "  " +
-           Wrapped(Explained(line), kNameWidth + kFigureWidth + 4) + '\n';
-  }
-  out += "\nassumptions\n";
-  for (const Assumption& a : figures.assumptions) {
+std::string FigureLine(const BudgetLine& line) {
+  return "  " + Padded(line.name, kNameWidth, false) + Padded(FigureText(line), kFigureWidth, true) + "  " +
+         Wrapped(Explained(line), kNameWidth + kFigureWidth + 4) + '\n';
+}
+
+std::string AssumptionsText(const std::vector<Assumption>& assumptions) {
+  std::string out = "\nassumptions\n";
+  for (const Assumption& a : assumptions) {
     out += "  " + Padded(a.name, kNameWidth, false) + Padded(a.value, kFigureWidth, true) + "  " +
            Wrapped(a.source, kNameWidth + kFigureWidth + 4) + '\n';
   }
   return out;
 }
 
+std::string Sentence(const std::string& text, std::size_t indent) {
+  return std::string(indent, ' ') + Wrapped(text, indent) + '\n';
+}
+
+Json LinesJson(const std::vector<BudgetLine>& lines) {
+  Json json = Json::array();
+  for (const BudgetLine& line : lines) {
+    const Json value = line.exact ? Json(*line.exact) : Json(line.value);
+    json.push_back({{"section", line.section},
+                    {"name", line.name},
+                    {"value", line.known ? value : Json(nullptr)},
+                    {"unit", line.unit},
+                    {"formula", line.formula},
+                    {"inputs", line.inputs}});
+  }
+  return json;
+}
+
+Json AssumptionsJson(const std::vector<Assumption>& assumptions) {
+  Json json = Json::array();
+  for (const Assumption& a : assumptions) {
+    json.push_back({{"name", a.name}, {"value", a.value}, {"source", a.source}});
+  }
+  return json;
+}
+
+std::string FiguresText(const Figures& figures) {
+  std::string out, section;
+  for (const BudgetLine& line : figures.lines) {
+    if (line.section != section) out += "\n" + line.section + '\n';
+    section = line.section;
+    out += FigureLine(line);
+  }
+  return out + AssumptionsText(figures.assumptions);
+}
+
 std::string FiguresJson(const Figures& figures, const Json& before) {
   Json json = before;
-  json["lines"] = Json::array();
-  for (const BudgetLine& line : figures.lines) {
-    const Json value = line.exact ? Json(*line.exact) : Json(line.value);
-    json["lines"].push_back({{"section", line.section},
-                             {"name", line.name},
-                             {"value", line.known ? value : Json(nullptr)},
-                             {"unit", line.unit},
-                             {"formula", line.formula},
-                             {"inputs", line.inputs}});
-  }
-  json["assumptions"] = Json::array();
-  for (const Assumption& a : figures.assumptions) {
-    json["assumptions"].push_back({{"name", a.name}, {"value", a.value}, {"source", a.source}});
-  }
+  json["lines"] = LinesJson(figures.lines);
+  json["assumptions"] = AssumptionsJson(figures.assumptions);
   json["warnings"] = figures.warnings;
   // Names come from files; what is not UTF-8 is replaced.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';

@@ -18,6 +18,13 @@ struct Figures {
   const std::vector<std::string>& warnings;
 };
 
+// The rows of such a table, and its parts as JSON: a line that is wrapped where it is long; a sentence likewise.
+std::string FigureLine(const BudgetLine& line);
+std::string AssumptionsText(const std::vector<Assumption>& assumptions);
+std::string Sentence(const std::string& text, std::size_t indent);
+nlohmann::ordered_json LinesJson(const std::vector<BudgetLine>& lines);
+nlohmann::ordered_json AssumptionsJson(const std::vector<Assumption>& assumptions);
+
 // Aligned, at most 110 columns, a blank line before each section; last the assumptions.
 std::string FiguresText(const Figures& figures);
 // `before` is an object with what comes first; a figure that is not known is null.

@@ -4,7 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/output/budget_output.h"
+#include "scenarios/output/bill_output.h"
+#include "scenarios/output/figure_table.h"
 #include "scenarios/output/report_text.h"
 
 namespace scenarios {
@@ -16,72 +17,147 @@ std::string Padded(const std::string& text, std::size_t width) {
   return text + std::string(width > text.size() ? width - text.size() : 0, ' ');
 }
 
-std::string Digits(double value, const char* format) {
+std::string Formatted(double value, const char* format) {
   char text[48];
   std::snprintf(text, sizeof text, format, value);
   return text;
 }
 
-// Days of the run where its steps take so long.
-double DaysAt(const DevicePlan& plan, double step_s) { return plan.days * step_s / plan.step_s; }
-
-std::string Row(const DevicePlan& plan, const Candidate& c, const std::string& simulated) {
-  return "  " + Padded(ToText(c.layout, c.shape.data), 66) + Digits(static_cast<double>(c.shape.devices), "%7.0f") +
-         Digits(static_cast<double>(c.memory.count()) * 1e-9, "%8.1f") +
-         Digits(c.hand.step_s(), "%9.3f") + simulated + '\n' + (plan.best ? "" : "");
+std::string Usd(const std::optional<double>& usd) {
+  return usd ? Formatted(*usd * 1e-6, "%.4g") + "M USD" : "no price";
 }
 
-// The best that were played, then what is best by hand where it is not among them.
-std::string Layouts(const DevicePlan& plan) {
-  constexpr std::size_t kRows = 6;
-  if (!plan.best) return "";
-  std::string out = "\n  layouts" + std::string(59, ' ') + "devices   GB by hand s simulated s days  MFU\n";
-  const auto& played = plan.search.played;
-  for (std::size_t i = 0; i < std::min(kRows, played.size()); ++i) {
-    const Played& p = played[i];
-    const double days = p.candidate.shape.devices == plan.best->candidate.shape.devices &&
-                                p.candidate.shape.global_batch == plan.best->candidate.shape.global_batch
-                            ? DaysAt(plan, p.step_s())
-                            : DaysAt(plan, p.step_s()) *
-                                  static_cast<double>(plan.best->candidate.shape.global_batch) /
-                                  static_cast<double>(p.candidate.shape.global_batch);
-    out += Row(plan, p.candidate,
-               Digits(p.step_s(), "%9.3f") + Digits(days, "%7.1f") + Digits(100 * p.report.mfu, "%5.1f"));
+// "576 h800_sxm for 28.66 days, 0.7923M USD: holds".
+std::string Headline(const DevicePlan& plan) {
+  std::string out = plan.device.name;
+  if (plan.best() != nullptr) {
+    out = CountText(plan.best()->candidate.shape.devices) + ' ' + out + " for " +
+          Formatted(plan.outcome()->days, "%.4g") + " days, " + Usd(plan.outcome()->usd) + ", MFU " +
+          Formatted(100 * plan.best()->report.mfu, "%.1f") + " % as simulated";
   }
-  return out;
+  return out + (plan.feasible ? ": holds\n" : ": does not hold\n");
 }
 
-std::string Steps(const DevicePlan& plan) {
+std::string StepsText(const DevicePlan& plan) {
   std::string out;
   for (const PlanStep& step : plan.steps) {
-    out += Digits(step.number, "%2.0f") + " " + step.title + (step.binds ? "   <- decides" : "") + '\n';
-    for (const BudgetLine& line : step.lines) {
-      out += "   " + Padded(line.name, 32) + Padded(FigureText(line), 16) + line.formula +
-             (line.inputs.empty() ? "" : "; " + line.inputs) + '\n';
-    }
-    if (!step.reasoning.empty()) out += "   " + step.reasoning + '\n';
+    out += '\n' + Formatted(step.number, "%2.0f") + ' ' + step.title + (step.binds ? "   <- decides\n" : "\n");
+    for (const BudgetLine& line : step.lines) out += FigureLine(line);
+    if (!step.reasoning.empty()) out += Sentence(step.reasoning, 2);
   }
   return out;
 }
 
-std::string TextOf(const DevicePlan& plan) {
-  std::string out = plan.device.name + (plan.feasible ? ": holds\n" : ": does not hold\n");
-  out += Steps(plan);
-  out += Layouts(plan);
-  for (const std::string& gives : plan.gives) out += "  " + gives + '\n';
+// The best that were played; by hand beside it, and its place among all that fit by hand.
+std::string LayoutsText(const DevicePlan& plan) {
+  constexpr std::size_t kRows = 6;
+  if (plan.best() == nullptr) return "";
+  std::string out = "\nlayouts, best first" + std::string(44, ' ') +
+                    "devices     GB   step s  by hand  rank   days   MFU\n";
+  for (std::size_t i = 0; i < std::min(kRows, plan.search.played.size()); ++i) {
+    const Played& p = plan.search.played[i];
+    const Candidate& c = p.candidate;
+    const auto& all = plan.search.candidates;
+    const auto place =
+        std::find_if(all.begin(), all.end(), [&](const Candidate& other) { return other.layout == c.layout; });
+    out += "  " + Padded(ToText(c.layout, c.shape.data), 62);
+    out += Formatted(static_cast<double>(c.shape.devices), "%6.0f") +
+           Formatted(static_cast<double>(c.memory.count()) * 1e-9, "%7.1f") + Formatted(p.step_s(), "%9.3f") +
+           Formatted(c.hand.step_s(), "%9.3f") +
+           Formatted(static_cast<double>(place - all.begin()) + 1, "%6.0f") +
+           Formatted(plan.outcomes[i].days, "%7.1f") + Formatted(100 * p.report.mfu, "%6.1f") + '\n';
+  }
+  return out + "  rank: by the hand's device-seconds a token, of all that fit\n";
+}
+
+std::string TextOf(const DevicePlan& plan, bool bill) {
+  std::string out = Headline(plan);
+  for (const std::string& gives : plan.gives) out += Sentence(gives, 2);
+  out += StepsText(plan) + LayoutsText(plan) + AssumptionsText(plan.assumptions);
+  if (bill && plan.outcome() != nullptr && plan.outcome()->bill)
+    out += '\n' + BillText(*plan.outcome()->bill);
   return out;
+}
+
+Json PlayedJson(const DevicePlan& plan, std::size_t i) {
+  const Played& p = plan.search.played[i];
+  const Candidate& c = p.candidate;
+  const PlanOutcome& o = plan.outcomes[i];
+  return {{"layout", ToText(c.layout, c.shape.data)},
+          {"tensor", c.layout.tensor},
+          {"pipeline", c.layout.pipeline},
+          {"virtual", c.layout.virtual_stages},
+          {"data", c.shape.data},
+          {"expert", c.layout.expert},
+          {"micro_batch", c.layout.micro},
+          {"micro_batches", c.shape.micro_batches},
+          {"global_batch", c.shape.global_batch},
+          {"devices", c.shape.devices},
+          {"devices_played", p.devices},
+          {"memory_bytes", c.memory.count()},
+          {"least_step_time_s", c.bound_s},
+          {"step_time_by_hand_s", c.hand.step_s()},
+          {"step_time_s", p.step_s()},
+          {"mfu", p.report.mfu},
+          {"six_pd_mfu", o.utilisation},
+          {"days", o.days},
+          {"cost_usd", o.usd ? Json(*o.usd) : Json(nullptr)}};
+}
+
+Json JsonOf(const DevicePlan& plan) {
+  Json json = {{"device", plan.device.name}, {"feasible", plan.feasible}, {"first_mfu", plan.guess}};
+  json["what_would_have_to_give"] = plan.gives;
+  json["steps"] = Json::array();
+  for (const PlanStep& step : plan.steps) {
+    json["steps"].push_back({{"number", step.number},
+                             {"title", step.title},
+                             {"decides", step.binds},
+                             {"lines", LinesJson(step.lines)},
+                             {"reasoning", step.reasoning}});
+  }
+  json["rounds"] = Json::array();
+  for (const PlanRound& round : plan.rounds) {
+    json["rounds"].push_back({{"devices", round.devices}, {"used", round.used}, {"days", round.days}});
+  }
+  const SearchResult& search = plan.search;
+  json["search"] = {{"enumerated", search.enumerated}, {"dropped", search.dropped},
+                    {"fit", search.fit},               {"ruled_out", search.ruled_out},
+                    {"not_played", search.left}};
+  json["layouts"] = Json::array();
+  for (std::size_t i = 0; i < plan.outcomes.size(); ++i) json["layouts"].push_back(PlayedJson(plan, i));
+  const bool bill = plan.outcome() != nullptr && plan.outcome()->bill;
+  json["bill"] = bill ? LinesJson(plan.outcome()->bill->lines) : Json(nullptr);
+  json["assumptions"] = AssumptionsJson(plan.assumptions);
+  json["scenario"] = plan.scenario_text;
+  return json;
 }
 
 }  // namespace
 
-std::string PlanText(const Plan& plan) {
-  std::string out = plan.model + "\n\n";
-  for (const DevicePlan& p : plan.plans) out += TextOf(p) + '\n';
+std::string PlanText(const Plan& plan, bool bill) {
+  const PlanRequest& r = plan.request;
+  std::string out = plan.model + ", " + Formatted(r.tokens, "%.4g") + " tokens";
+  if (r.days) out += " in " + Formatted(*r.days, "%.4g") + " days";
+  if (r.budget_usd) out += " for " + Usd(r.budget_usd);
+  out += '\n';
+  if (plan.plans.size() > 1) {
+    for (const DevicePlan& p : plan.plans) out += "  " + Headline(p);
+    out += plan.chosen ? "  chosen: " + plan.plans[*plan.chosen].device.name + '\n' : "  none holds\n";
+  }
+  for (const DevicePlan& p : plan.plans) out += '\n' + TextOf(p, bill);
   return out;
 }
 
 std::string PlanJson(const Plan& plan) {
-  Json json = {{"schema_version", 1}, {"model", plan.model}};
+  const PlanRequest& r = plan.request;
+  Json json = {{"schema_version", 1},
+               {"model", plan.model},
+               {"tokens", r.tokens},
+               {"days", r.days ? Json(*r.days) : Json(nullptr)},
+               {"budget_usd", r.budget_usd ? Json(*r.budget_usd) : Json(nullptr)},
+               {"chosen", plan.chosen ? Json(plan.plans[*plan.chosen].device.name) : Json(nullptr)}};
+  json["plans"] = Json::array();
+  for (const DevicePlan& p : plan.plans) json["plans"].push_back(JsonOf(p));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

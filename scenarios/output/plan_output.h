@@ -9,9 +9,9 @@
 
 namespace scenarios {
 
-// For each device the ten steps, the layouts that were played beside what they take by hand, and what would
+// `bill`: with the bill of materials. For each device the ten steps, the layouts that were played beside what they take by hand, and what would
 // have to give; for several devices a table of them first.
-std::string PlanText(const Plan& plan);
+std::string PlanText(const Plan& plan, bool bill = false);
 
 // One document; figures in SI units without prefix.
 std::string PlanJson(const Plan& plan);

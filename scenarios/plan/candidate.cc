@@ -1,6 +1,7 @@
 #include "scenarios/plan/candidate.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "hardware/device_cost_model.h"
@@ -138,7 +139,7 @@ double LeastStepSeconds(const Scenario& scenario, const std::vector<StagePlan>& 
 
 sim::Result<Candidate> Examine(const PlanJob& job, const LayoutChoice& layout, const JobShape& shape) {
   // Memory and work of a rank need no network, so one data rank's is read, and the others are put in.
-  const std::int64_t ranks = std::max<std::int64_t>((layout.expert + layout.tensor - 1) / layout.tensor, 1);
+  const std::int64_t ranks = std::lcm(layout.tensor, layout.expert * layout.expert_tensor) / layout.tensor;
   const std::int64_t data = shape.data % ranks == 0 ? ranks : shape.data;
   sim::Result<Scenario> read = ScenarioOf(job, layout, SliceOf(shape, layout.group(), data));
   if (!read.ok()) return read.error();

@@ -72,9 +72,17 @@ Numbers ExpertGroups(const models::Model& model, std::int64_t tensor, const Layo
   if (model.experts.routed == 0) return {1};
   Numbers groups = PowersOfTwo(std::min(model.experts.routed, kMost));
   std::erase_if(groups, [&](std::int64_t e) {
-    return model.experts.routed % e != 0 || (e > 1 && e < tensor);  // those hold more than the rest of a layer does
+    return model.experts.routed % e != 0 || (e > 1 && e < tensor);  // cut less than the rest of a layer
   });
   return groups;
+}
+
+Numbers ExpertTensors(const models::Model& model, std::int64_t tensor, std::int64_t expert,
+                      const LayoutLimits& limits) {
+  if (expert == 1) return {1};
+  Numbers cuts = OrGiven(limits.expert_tensor, PowersOfTwo(tensor));
+  std::erase_if(cuts, [&](std::int64_t cut) { return !models::CanSpread(model, expert, cut); });
+  return cuts;
 }
 
 std::vector<OptimizerSharding> Shardings(std::int64_t pipeline, std::int64_t virtual_stages,
@@ -108,22 +116,29 @@ const char* Name(OptimizerSharding sharding) {
 std::vector<LayoutChoice> LayoutsFor(const models::Model& model, const hardware::Device& device,
                                      const LayoutLimits& limits) {
   std::vector<LayoutChoice> layouts;
+  // All that differ from `l` in how much is computed and held at a time.
+  const auto add = [&](LayoutChoice l) {
+    for (const OptimizerSharding sharding : Shardings(l.pipeline, l.virtual_stages, limits)) {
+      for (const std::int64_t micro : OrGiven(limits.micro, {1, 2, 4})) {
+        for (const Recompute recompute : Recomputes(limits)) {
+          l.sharding = sharding;
+          l.micro = micro;
+          l.recompute = recompute;
+          layouts.push_back(l);
+        }
+      }
+    }
+  };
   for (const std::int64_t tensor : TensorGroups(model, device, limits)) {
     for (const std::int64_t pipeline : Pipelines(model, limits)) {
       for (const std::int64_t chunks : VirtualStages(model, pipeline, limits)) {
         for (const std::int64_t expert : ExpertGroups(model, tensor, limits)) {
-          for (const OptimizerSharding sharding : Shardings(pipeline, chunks, limits)) {
-            for (const std::int64_t micro : OrGiven(limits.micro, {1, 2, 4})) {
-              for (const Recompute recompute : Recomputes(limits)) {
-                layouts.push_back({.tensor = tensor,
-                                   .pipeline = pipeline,
-                                   .virtual_stages = chunks,
-                                   .expert = expert,
-                                   .micro = micro,
-                                   .sharding = sharding,
-                                   .recompute = recompute});
-              }
-            }
+          for (const std::int64_t cut : ExpertTensors(model, tensor, expert, limits)) {
+            add({.tensor = tensor,
+                 .pipeline = pipeline,
+                 .virtual_stages = chunks,
+                 .expert = expert,
+                 .expert_tensor = cut});
           }
         }
       }
@@ -138,6 +153,7 @@ std::string ToText(const LayoutChoice& l, std::int64_t data) {
   if (l.virtual_stages > 1) text += " (" + number(l.virtual_stages) + " virtual)";
   text += " x data " + number(data);
   if (l.expert > 1) text += ", expert " + number(l.expert);
+  if (l.expert_tensor > 1) text += " x " + number(l.expert_tensor);
   text += std::string(", ") + Name(l.sharding) + ", micro-batch " + number(l.micro);
   if (l.recompute == Recompute::kFull) text += ", full recomputation";
   if (l.recompute == Recompute::kSelective) text += ", selective recomputation";

@@ -20,7 +20,8 @@ namespace scenarios {
 
 struct LayoutChoice {
   std::int64_t tensor = 1, pipeline = 1, virtual_stages = 1;
-  std::int64_t expert = 1;  // groups of whole experts; 1 = cut as the rest of a layer
+  std::int64_t expert = 1;         // groups of whole experts; 1 = cut as the rest of a layer
+  std::int64_t expert_tensor = 1;  // ranks that cut each expert, where expert > 1
   std::int64_t micro = 1;   // sequences a micro-batch
   OptimizerSharding sharding = OptimizerSharding::kZero1;
   Recompute recompute = Recompute::kNone;
@@ -31,7 +32,7 @@ struct LayoutChoice {
 
 // What is not to be chosen. Nothing: all that there is.
 struct LayoutLimits {
-  std::optional<std::int64_t> tensor, pipeline, virtual_stages, expert, micro;
+  std::optional<std::int64_t> tensor, pipeline, virtual_stages, expert, expert_tensor, micro;
   std::optional<OptimizerSharding> sharding;
   std::optional<Recompute> recompute;
 };

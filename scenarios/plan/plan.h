@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/budget/bill.h"
 #include "scenarios/budget/budget.h"
 #include "scenarios/budget/limits.h"
 #include "scenarios/plan/search.h"
@@ -50,6 +51,7 @@ struct PlanRequest {
   LayoutLimits limits;
   std::string topology;                       // empty: as many rails as NICs
   Margins margins;                            // spares, maintenance, safety
+  BillChoices bill;
   double longer = kLongerThanSimulated;       // part that steps take longer than simulated
   SearchOptions search;
 };
@@ -63,12 +65,21 @@ struct PlanStep {
   bool binds = false;     // nothing else asks for more devices, or this is what does not hold
 };
 
+// What a layout that was played makes of the run.
+struct PlanOutcome {
+  double days = 0;             // on the clock: longer than simulated; saves, failures, restarts, maintenance
+  double utilisation = 0;      // 6PD over the peak, as simulated
+  std::int64_t steps = 0;      // of the run
+  std::optional<double> usd;   // rented; nothing without a price
+  std::optional<Bill> bill;    // nothing where there can be none:
+  std::vector<std::string> errors;
+};
+
 // Devices that were tried, and what came of it.
 struct PlanRound {
-  std::int64_t devices = 0;   // asked for
-  std::int64_t used = 0;      // by the best layout; 0: none
+  std::int64_t devices = 0;  // asked for
+  std::int64_t used = 0;     // by the best layout; 0: none
   double days = 0;
-  double utilisation = 0;     // of 6PD
 };
 
 struct DevicePlan {
@@ -76,18 +87,16 @@ struct DevicePlan {
   bool feasible = false;
   std::vector<PlanStep> steps;
   std::vector<PlanRound> rounds;
-  SearchResult search;         // of the round that was chosen
+  SearchResult search;                // of the round that was chosen
+  std::vector<PlanOutcome> outcomes;  // of search.played, one each
   std::vector<Assumption> assumptions;
-  // Of the best layout, where there is one.
-  std::optional<Played> best;
-  double guess = 0;            // utilisation that the plan began with
-  double utilisation = 0;      // 6PD over the peak, as simulated
-  double days = 0;             // wall clock: longer than simulated, and with maintenance
-  double step_s = 0;
-  std::int64_t steps_of_run = 0;
-  std::optional<double> usd;   // nothing without a price
+  double guess = 0;                // utilisation that the plan began with
   std::vector<std::string> gives;  // what would have to give; empty where feasible
   std::string scenario_text;       // of the best layout, to run
+
+  // Of the best layout, or null.
+  const Played* best() const { return search.played.empty() ? nullptr : &search.played.front(); }
+  const PlanOutcome* outcome() const { return outcomes.empty() ? nullptr : &outcomes.front(); }
 };
 
 struct Plan {

@@ -11,6 +11,7 @@ namespace scenarios {
 namespace {
 
 std::string Text(std::int64_t n) { return std::to_string(n); }
+double Number(std::int64_t n) { return static_cast<double>(n); }
 
 // A string of the text format, in quotes.
 std::string Quoted(const std::string& text) {
@@ -60,27 +61,23 @@ sim::Bytes PlanJob::memory() const {
       static_cast<std::int64_t>(static_cast<double>(device.usable_memory.count()) * (1 - safety)));
 }
 
-std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout, std::int64_t least) {
-  constexpr double kMostMore = 1.25;
+std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout, std::int64_t least,
+                                 std::int64_t most) {
+  constexpr double kMostMore = 1.25, kLeastUsed = 0.9;
   const std::int64_t group = layout.group(), node = job.device.node.devices;
-  JobShape shape;
-  shape.devices = WholeGroups(least, group);
-  if (shape.devices > node) shape.devices = WholeGroups(least, std::lcm(group, node));
+  // Groups of experts are whole too, and beyond one node nodes are.
+  const std::int64_t ranks = std::lcm(layout.tensor, layout.expert > 1 ? layout.expert * layout.expert_tensor : 1);
+  std::int64_t whole = ranks * layout.pipeline;
+  if (WholeGroups(least, whole) > node) whole = std::lcm(whole, node);
+  JobShape shape{.devices = WholeGroups(least, whole)};
+  if (shape.devices > most) shape.devices = most / whole * whole;
+  if (Number(shape.devices) < kLeastUsed * Number(least)) return std::nullopt;
   shape.data = shape.devices / group;
-  if (layout.expert > 1 && layout.tensor * shape.data % layout.expert != 0) {
-    // Experts' groups are whole too.
-    const std::int64_t ranks = std::lcm(layout.tensor, layout.expert);
-    const std::int64_t whole = std::lcm(ranks * layout.pipeline, shape.devices > node ? node : 1);
-    shape.devices = WholeGroups(least, whole);
-    shape.data = shape.devices / group;
-  }
   // Interleaved micro-batches pass the stages in groups of as many.
   const std::int64_t at_once =
       shape.data * layout.micro * (layout.virtual_stages > 1 ? layout.pipeline : std::int64_t{1});
   shape.global_batch = WholeGroups(job.global_batch, at_once);
-  if (static_cast<double>(shape.global_batch) > kMostMore * static_cast<double>(job.global_batch)) {
-    return std::nullopt;
-  }
+  if (Number(shape.global_batch) > kMostMore * Number(job.global_batch)) return std::nullopt;
   shape.micro_batches = shape.global_batch / (shape.data * layout.micro);
   return shape;
 }
@@ -118,7 +115,9 @@ std::string ScenarioText(const PlanJob& job, const LayoutChoice& layout, const J
   out += "layout {\n  tensor: " + Text(layout.tensor) + "\n  sequence: " +
          (Cuts(job, layout) ? "true" : "false") + "\n  context: 1\n  pipeline: " + Text(layout.pipeline) +
          "\n  virtual: " + Text(layout.virtual_stages) + "\n  expert: " + Text(layout.expert) +
-         "\n  expert_tensor: " + Text(spreads || job.model.experts.routed == 0 ? 1 : layout.tensor) + "\n}\n";
+         "\n  expert_tensor: " + Text(spreads                         ? layout.expert_tensor
+              : job.model.experts.routed == 0 ? 1
+                                              : layout.tensor) + "\n}\n";
   out += "batch {\n  global: " + Text(shape.global_batch) + "\n  micro: " + Text(layout.micro) +
          "\n  sequence_length: " + Text(job.sequence_length) + "\n}\n";
   out += "training {\n  format: BF16\n  gradient_type: FP32\n  optimizer: ADAM\n  optimizer_sharding: ";
@@ -130,7 +129,10 @@ std::string ScenarioText(const PlanJob& job, const LayoutChoice& layout, const J
   out += "\n}\npipeline {\n  schedule: ";
   out += layout.virtual_stages > 1 ? "INTERLEAVED" : "ONE_F_ONE_B";
   out += counts ? "\n  embedding_counts_as_layer: true\n  loss_counts_as_layer: true\n}\n" : "\n}\n";
-  if (spreads) out += "experts {\n  dispatcher: ALLTOALL\n  overlap_shared: true\n}\n";
+  if (spreads) {
+    const char* shared = job.model.experts.shared > 0 ? "  overlap_shared: true\n" : "";
+    out += std::string("experts {\n  dispatcher: ALLTOALL\n") + shared + "}\n";
+  }
   out += "steps: 2\n";
   if (job.usd_per_device_hour) {
     char price[32];

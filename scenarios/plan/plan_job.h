@@ -35,11 +35,12 @@ struct JobShape {
   std::int64_t global_batch = 1, micro_batches = 1;
 };
 
-// The fewest devices, `least` or more, in whole groups of the layout and, beyond one node, whole nodes; and
-// a batch of the job's sequences or the next more that divides: at most a quarter more. Nothing where it
-// does not, as where there are more data ranks than sequences, or where the group has too few ranks for
-// its experts.
-std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout, std::int64_t least);
+// The fewest devices, `least` or more, in whole groups of the layout and, beyond one node, whole nodes; where
+// those are above `most`, as many as are not, but nine tenths of `least`. And a batch of the job's sequences
+// or the next more that divides: at most a quarter more. Nothing where there is none of both, as where there
+// are more data ranks than sequences.
+std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout, std::int64_t least,
+                                 std::int64_t most);
 
 // A part of the job that is as it for every rank in it: `data` of its data ranks, with as many micro-batches.
 JobShape SliceOf(const JobShape& whole, std::int64_t group, std::int64_t data);

@@ -25,7 +25,14 @@ double GuessedUtilisation(const models::Model& model, std::int64_t devices, std:
 
 PlanBasis BasisOf(const PlanRequest& request, const PlanDevice& device, std::vector<Assumption>* assumptions);
 
-// Searches, round after round. Fills rounds, search, best and what follows from them.
+// The hand calculation beside a layout that was played, with the utilisation that came of it; of nothing: of
+// the model alone.
+BudgetRequest BudgetRequestOf(const PlanRequest& request, const PlanDevice& device, const Played* played);
+
+PlanOutcome OutcomeOf(const PlanRequest& request, const PlanBasis& basis, const PlanDevice& device,
+                      const Played& played);
+
+// Searches, round after round. Fills rounds, search and outcomes.
 void SearchRounds(const PlanRequest& request, const PlanBasis& basis, DevicePlan* plan);
 
 // The ten steps, and what would have to give.

@@ -18,18 +18,17 @@ double Number(sim::Bytes n) { return Number(n.count()); }
 
 std::string Percent(double part) { return Short(100 * part) + " %"; }
 
-int StageOf(OptimizerSharding sharding) { return static_cast<int>(sharding); }
-
 class Writer {
  public:
   Writer(const PlanRequest& request, const PlanBasis& basis, DevicePlan* plan)
-      : r_(request), basis_(basis), plan_(*plan), budget_(BudgetOf()) {}
+      : r_(request), basis_(basis), plan_(*plan), best_(plan->best()), outcome_(plan->outcome()),
+        budget_(MakeBudget(BudgetRequestOf(request, plan->device, best_)).budget) {}
 
   void Write() {
     Work();
     Devices();
     Layouts();
-    if (plan_.best) {
+    if (best_ != nullptr) {
       Memory();
       Communication();
       Storage();
@@ -39,29 +38,6 @@ class Writer {
   }
 
  private:
-  // The hand calculation of the layout that was chosen, with the utilisation that was simulated.
-  std::optional<Budget> BudgetOf() const {
-    BudgetRequest b{.model = r_.model, .device = plan_.device.device};
-    b.tokens = r_.tokens;
-    b.sequence_length = r_.sequence_length;
-    b.usd_per_device_hour = plan_.device.usd_per_hour.value_or(0);
-    b.spares = r_.margins.spares;
-    b.maintenance = r_.margins.maintenance;
-    b.safety = r_.margins.safety;
-    if (plan_.best) {
-      const Candidate& c = plan_.best->candidate;
-      b.tensor = c.layout.tensor;
-      b.pipeline = c.layout.pipeline;
-      b.devices = c.shape.devices;
-      b.global_batch = c.shape.global_batch;
-      b.micro_batch = c.layout.micro;
-      b.zero_stage = StageOf(c.layout.sharding);
-      b.recompute = c.layout.recompute;
-      b.utilisation = plan_.best->report.mfu / (1 + r_.longer);
-    }
-    return MakeBudget(b).budget;
-  }
-
   PlanStep& Step(const char* title) {
     plan_.steps.push_back({static_cast<int>(plan_.steps.size()) + 1, title, {}, {}, false});
     return plan_.steps.back();
@@ -93,11 +69,11 @@ class Writer {
     PlanStep& step = Step("utilisation");
     Add("to begin with", 100 * plan_.guess, "%", "17.9.4: of 6PD, guessed",
         "peak " + Short(basis_.peak * 1e-12) + " TFLOP/s");
-    if (!plan_.best) return;
-    Add("as simulated", 100 * plan_.utilisation, "%", "6PD over N peak T: an outcome");
-    Add("MFU as simulated", 100 * plan_.best->report.mfu, "%", "attention in full, logits",
-        "HFU " + Percent(plan_.best->report.hfu));
-    Add("MFU to expect", 100 * plan_.best->report.mfu / (1 + r_.longer), "%",
+    if (best_ == nullptr) return;
+    Add("as simulated", 100 * outcome_->utilisation, "%", "6PD over N peak T: an outcome");
+    Add("MFU as simulated", 100 * best_->report.mfu, "%", "attention in full, logits",
+        "HFU " + Percent(best_->report.hfu));
+    Add("MFU to expect", 100 * best_->report.mfu / (1 + r_.longer), "%",
         "docs/validation.md: published steps beside simulated ones", Percent(r_.longer) + " longer");
     step.reasoning = "The guess only says where the search begins; what follows is of the simulated one.";
   }
@@ -139,20 +115,20 @@ class Writer {
     AddCount("played", static_cast<std::int64_t>(s.played.size()), "simulated, by least possible time");
     AddCount("  ruled out", s.ruled_out, "their kernels alone take longer than the best play");
     if (s.left > 0) AddCount("  not played", s.left, "too many; --plays takes more");
-    if (!plan_.best) return;
-    const Candidate& c = plan_.best->candidate;
+    if (best_ == nullptr) return;
+    const Candidate& c = best_->candidate;
     step.reasoning = "Chosen: " + ToText(c.layout, c.shape.data) + ".";
     if (!s.candidates.empty() && s.candidates.front().layout != c.layout) {
       step.reasoning += " By hand " + ToText(s.candidates.front().layout, s.candidates.front().shape.data) +
                         " would be shortest.";
     }
-    if (!plan_.best->whole()) {
-      step.reasoning += " Played on a slice of " + Grouped(plan_.best->devices) + " devices.";
+    if (!best_->whole()) {
+      step.reasoning += " Played on a slice of " + Grouped(best_->devices) + " devices.";
     }
   }
 
   void Memory() {
-    const Candidate& c = plan_.best->candidate;
+    const Candidate& c = best_->candidate;
     PlanStep& step = Step("memory");
     Add("of a device", Number(c.memory), "B", "the fullest stage, tensor by tensor");
     Add("usable", Number(basis_.job.memory()), "B", "the device's file", "safety " + Short(r_.margins.safety));
@@ -160,24 +136,24 @@ class Writer {
   }
 
   void Communication() {
-    const HandTime& hand = plan_.best->candidate.hand;
+    const HandTime& hand = best_->candidate.hand;
     PlanStep& step = Step("communication");
     if (hand.tensor_s > 0) Add("tensor group by hand", hand.tensor_s, "s", "17.6.4, over NVLink");
     if (hand.expert_s > 0) Add("experts by hand", hand.expert_s, "s", "17.6.6 as E9 corrects it");
     if (hand.data_s > 0) Add("data ranks by hand", hand.data_s, "s", "17.6.3, 17.4.8 as E2 and E23 correct them");
     Add("over compute", 100 * hand.communication_share(), "%", "17.9.4: above 20 % is looked at twice");
     Add("step by hand", hand.step_s(), "s", "17.5.5: kernels at 0.7 of the peak");
-    Add("step as simulated", plan_.step_s, "s", "the slowest rank, event by event");
+    Add("step as simulated", best_->step_s(), "s", "the slowest rank, event by event");
     double exposed = 0;
     std::string parts;
-    for (const TimePart& part : plan_.best->report.breakdown) {
+    for (const TimePart& part : best_->report.breakdown) {
       static constexpr const char* kOwn[] = {"compute", "recomputation", "optimizer"};
       const bool own = std::any_of(std::begin(kOwn), std::end(kOwn), [&](auto n) { return part.name == n; });
       if (own || part.time == sim::Duration()) continue;
       exposed += part.time.seconds();
-      parts += (parts.empty() ? "" : ", ") + part.name + ' ' + Percent(part.time.seconds() / plan_.step_s);
+      parts += (parts.empty() ? "" : ", ") + part.name + ' ' + Percent(part.time.seconds() / best_->step_s());
     }
-    Add("not computing as simulated", 100 * exposed / plan_.step_s, "%", "of the step", parts);
+    Add("not computing as simulated", 100 * exposed / best_->step_s(), "%", "of the step", parts);
     const bool much = hand.communication_share() > 0.2;
     step.reasoning = much ? "By hand too much to hide; the simulation says what is not hidden."
                           : "By hand a fifth at the most.";
@@ -194,20 +170,28 @@ class Writer {
 
   void Money() {
     PlanStep& step = Step("money");
-    if (!plan_.best) {
+    if (best_ == nullptr) {
       step.reasoning = "No layout, so no cost.";
       return;
     }
-    const std::int64_t devices = plan_.best->candidate.shape.devices;
+    const std::int64_t devices = best_->candidate.shape.devices;
     AddCount("devices", devices, "that train",
              Grouped((devices + basis_.job.device.node.devices - 1) / basis_.job.device.node.devices) + " nodes");
     Copy("time and cost", "devices with spares");
-    AddCount("steps", plan_.steps_of_run, "D / (B S)");
-    Add("time", plan_.days, "days", "steps times the simulated step, and what real ones take longer",
-        Percent(r_.longer) + " longer; maintenance " + Short(r_.margins.maintenance));
-    Add("device-hours", DeviceHours(devices, plan_.days * 24), "h", "17.5.9");
-    if (plan_.usd) {
-      Add("cost", *plan_.usd, "USD", "17.5.9; " + plan_.device.price_source,
+    AddCount("steps", outcome_->steps, "D / (B S)");
+    Add("steps take", Number(outcome_->steps) * best_->step_s() / kSecondsOfDay, "days", "as simulated");
+    if (outcome_->bill) {
+      const WallClock& clock = outcome_->bill->clock;
+      Add("longer", clock.useful_s * r_.longer / (1 + r_.longer) / kSecondsOfDay, "days",
+          "real steps beside simulated ones: docs/validation.md", Percent(r_.longer) + " longer");
+      Add("saves, failures and maintenance", (clock.wall_s() - clock.useful_s) / kSecondsOfDay, "days",
+          "17.7.4 as E18; a save every " + Grouped(clock.every_steps) + " steps",
+          Short(clock.failures) + " failures; goodput " + Percent(clock.goodput()));
+    }
+    Add("time", outcome_->days, "days", "on the clock", "maintenance " + Short(r_.margins.maintenance));
+    Add("device-hours", DeviceHours(devices, outcome_->days * 24), "h", "17.5.9");
+    if (outcome_->usd) {
+      Add("cost", *outcome_->usd, "USD", "17.5.9; " + plan_.device.price_source,
           Short(*plan_.device.usd_per_hour) + " USD an hour");
       if (r_.budget_usd) Add("budget", *r_.budget_usd, "USD", "given");
     } else {
@@ -216,10 +200,11 @@ class Writer {
   }
 
   void Decide() {
-    plan_.feasible = plan_.best.has_value();
-    if (!plan_.best) return NothingFits();
-    if (r_.days && plan_.days > *r_.days) Late();
-    if (r_.budget_usd && plan_.usd && *plan_.usd > *r_.budget_usd) Dear();
+    plan_.feasible = best_ != nullptr;
+    if (best_ == nullptr) return NothingFits();
+    for (const std::string& error : outcome_->errors) plan_.gives.push_back("No bill of materials: " + error);
+    if (r_.days && outcome_->days > *r_.days) Late();
+    if (r_.budget_usd && outcome_->usd && *outcome_->usd > *r_.budget_usd) Dear();
   }
 
   void NothingFits() {
@@ -241,18 +226,18 @@ class Writer {
 
   void Late() {
     plan_.feasible = false;
-    const double over = plan_.days / *r_.days;
-    const std::int64_t devices = plan_.best->candidate.shape.devices;
+    const double over = outcome_->days / *r_.days;
+    const std::int64_t devices = best_->candidate.shape.devices;
     plan_.gives.push_back(
-        "Late: " + Short(plan_.days) + " days of " + Short(*r_.days) + " on " + Grouped(devices) +
+        "Late: " + Short(outcome_->days) + " days of " + Short(*r_.days) + " on " + Grouped(devices) +
         " devices; about " + Grouped(static_cast<std::int64_t>(std::ceil(Number(devices) * over))) +
-        " devices, " + Short(r_.tokens / over) + " tokens or " + Short(plan_.days) + " days would do.");
+        " devices, " + Short(r_.tokens / over) + " tokens or " + Short(outcome_->days) + " days would do.");
   }
 
   void Dear() {
     plan_.feasible = false;
-    const double over = *plan_.usd / *r_.budget_usd;
-    plan_.gives.push_back("Dear: " + Short(*plan_.usd) + " USD of " + Short(*r_.budget_usd) + "; " +
+    const double over = *outcome_->usd / *r_.budget_usd;
+    plan_.gives.push_back("Dear: " + Short(*outcome_->usd) + " USD of " + Short(*r_.budget_usd) + "; " +
                           Short(r_.tokens / over) + " tokens, or " +
                           Short(*plan_.device.usd_per_hour / over) + " USD an hour of a device, would do.");
     plan_.steps.back().binds = true;
@@ -261,14 +246,16 @@ class Writer {
   const PlanRequest& r_;
   const PlanBasis& basis_;
   DevicePlan& plan_;
+  const Played* best_;
+  const PlanOutcome* outcome_;
   const std::optional<Budget> budget_;
 };
 
 }  // namespace
 
 void WriteSteps(const PlanRequest& request, const PlanBasis& basis, DevicePlan* plan) {
-  if (plan->best) {
-    const Candidate& c = plan->best->candidate;
+  if (const Played* best = plan->best()) {
+    const Candidate& c = best->candidate;
     plan->scenario_text = ScenarioText(basis.job, c.layout, c.shape, "plan");
   }
   Writer(request, basis, plan).Write();

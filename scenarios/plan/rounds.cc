@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
-#include "scenarios/budget/limits.h"
-#include "scenarios/budget/training_time.h"
 #include "scenarios/plan/plan_parts.h"
-#include "scenarios/scaling.h"
 
 namespace scenarios {
 namespace {
@@ -16,35 +14,6 @@ double Number(std::int64_t n) { return static_cast<double>(n); }
 
 constexpr std::int64_t kMostDevices = 262'144;  // beyond them nothing is tried
 
-// Of the simulated steps alone.
-double SecondsOf(const PlanRequest& r, const PlanBasis& basis, const Played& played) {
-  return r.tokens / played.candidate.tokens(basis.job) * played.step_s();
-}
-
-double DaysOf(const PlanRequest& r, const PlanBasis& basis, const Played& played) {
-  const double seconds = SecondsOf(r, basis, played) * (1 + r.longer);
-  return WithMaintenance(seconds, r.margins.maintenance) / kSecondsOfDay;
-}
-
-double UtilisationIn(const PlanRequest& r, const PlanBasis& basis, const Played& played) {
-  const double devices = Number(played.candidate.shape.devices);
-  return UtilisationOf(basis.six_pd, SecondsOf(r, basis, played), devices, basis.peak);
-}
-
-// Takes the best layout of a search over.
-void Take(const PlanRequest& r, const PlanBasis& basis, SearchResult search, DevicePlan* plan) {
-  plan->search = std::move(search);
-  plan->best = plan->search.played.front();
-  const Candidate& c = plan->best->candidate;
-  plan->step_s = plan->best->step_s();
-  plan->steps_of_run = StepsFor(r.tokens, c.tokens(basis.job));
-  plan->days = DaysOf(r, basis, *plan->best);
-  plan->utilisation = UtilisationIn(r, basis, *plan->best);
-  if (plan->device.usd_per_hour) {
-    plan->usd = CostUsd(DeviceHours(c.shape.devices, plan->days * 24), *plan->device.usd_per_hour);
-  }
-}
-
 // Between the most devices that were too few and the fewest that were enough.
 class Bracket {
  public:
@@ -52,55 +21,104 @@ class Bracket {
     if (enough) enough_ = std::min(enough_, devices);
     if (!enough) few_ = std::max(few_, devices);
   }
-  // Whether trying so many would tell more. Two that are three in a hundred apart are as good as one.
+  // Whether trying so many would tell more. Two that are a twentieth apart are as good as one.
   bool Asks(std::int64_t devices) const {
-    return devices > few_ && devices < enough_ && Number(enough_ - few_) > 0.03 * Number(few_);
+    return devices > few_ && devices < enough_ && Number(enough_ - few_) > 0.05 * Number(few_);
+  }
+  std::optional<std::int64_t> enough() const {
+    return enough_ < INT64_MAX ? std::optional(enough_) : std::nullopt;
   }
 
  private:
   std::int64_t few_ = 0, enough_ = INT64_MAX;
 };
 
+class Rounds {
+ public:
+  Rounds(const PlanRequest& request, const PlanBasis& basis, DevicePlan* plan)
+      : r_(request),
+        basis_(basis),
+        plan_(*plan),
+        most_(request.device_count.value_or(request.most_devices.value_or(kMostDevices))) {}
+
+  // A few plays say about how many devices it takes; about so many all that may be the best are played.
+  void Run() {
+    constexpr std::int64_t kFew = 4;
+    std::int64_t devices = std::min(basis_.begin, most_);
+    if (r_.days && !r_.device_count) devices = Settle(devices, std::min(kFew, r_.search.plays));
+    if (!plan_.search.stopped) Settle(devices, r_.search.plays);
+  }
+
+ private:
+  static constexpr int kRounds = 6;
+
+  // Tries numbers of devices until the fewest that are in time are known about to a twentieth, or the most
+  // there are were tried. Leaves the plan with the best that was found, and says on how many.
+  std::int64_t Settle(std::int64_t devices, std::int64_t plays) {
+    Bracket tried;
+    plan_.search = {};
+    plan_.outcomes.clear();
+    for (int round = 0; round < kRounds; ++round) {
+      const PlanRound last = Search(devices, plays, tried.enough().has_value());
+      if (plan_.search.stopped) return devices;
+      const std::optional<std::int64_t> next = Next(last, &tried);
+      if (!next) break;
+      devices = *next;
+    }
+    return tried.enough().value_or(devices);
+  }
+
+  // What to try after `last`.
+  std::optional<std::int64_t> Next(const PlanRound& last, Bracket* tried) const {
+    constexpr double kCloseEnough = 0.95;  // of the deadline
+    if (last.used == 0) {                  // so many hold too little
+      const std::int64_t more = std::min(most_, last.devices + (last.devices + 1) / 2);
+      return more > last.devices && !tried->enough() ? std::optional(more) : std::nullopt;
+    }
+    if (!r_.days || r_.device_count) return std::nullopt;
+    const bool in_time = last.days <= *r_.days;
+    if (in_time && last.days >= kCloseEnough * *r_.days) return std::nullopt;
+    tried->Add(last.used, in_time);
+    const auto wanted = static_cast<std::int64_t>(std::ceil(Number(last.used) * last.days / *r_.days));
+    const std::int64_t next = std::min(std::max(wanted, basis_.for_memory), most_);
+    const bool asks = next != last.devices && next != last.used && tried->Asks(next);
+    return asks ? std::optional(next) : std::nullopt;
+  }
+
+  // Keeps what was found before where that is in time and this is not.
+  PlanRound Search(std::int64_t devices, std::int64_t plays, bool in_time_before) {
+    SearchOptions options = r_.search;
+    options.plays = plays;
+    if (plays < r_.search.plays) options.whole = 0;
+    SearchResult found = BestLayouts(basis_.job, r_.limits, devices, most_, options);
+    std::vector<PlanOutcome> outcomes;
+    for (const Played& played : found.played) {
+      outcomes.push_back(OutcomeOf(r_, basis_, plan_.device, played));
+    }
+    PlanRound round{.devices = devices};
+    if (!outcomes.empty()) {
+      round.used = found.played.front().candidate.shape.devices;
+      round.days = outcomes.front().days;
+    }
+    plan_.rounds.push_back(round);
+    const bool in_time = round.used > 0 && (!r_.days || round.days <= *r_.days);
+    if (found.stopped || in_time || !in_time_before) {
+      plan_.search = std::move(found);
+      plan_.outcomes = std::move(outcomes);
+    }
+    return round;
+  }
+
+  const PlanRequest& r_;
+  const PlanBasis& basis_;
+  DevicePlan& plan_;
+  const std::int64_t most_;
+};
+
 }  // namespace
 
-void SearchRounds(const PlanRequest& r, const PlanBasis& basis, DevicePlan* plan) {
-  constexpr int kRounds = 6;
-  const std::int64_t most = r.most_devices.value_or(kMostDevices);
-  std::int64_t devices = std::min(basis.begin, most);
-  Bracket tried;
-  bool late = true;  // what is taken so far
-  for (int round = 0; round < kRounds; ++round) {
-    const std::int64_t at_most = r.device_count ? *r.device_count : most;
-    SearchResult search = BestLayouts(basis.job, r.limits, devices, at_most, r.search);
-    if (search.stopped) {
-      plan->search = std::move(search);
-      return;
-    }
-    PlanRound done{.devices = devices};
-    if (search.played.empty()) {
-      plan->rounds.push_back(done);
-      if (!plan->best) plan->search = std::move(search);
-      if (r.device_count || devices >= most || plan->best) return;
-      devices = std::min(most, devices + (devices + 1) / 2);  // they hold too little
-      continue;
-    }
-    const Played& best = search.played.front();
-    done.used = best.candidate.shape.devices;
-    done.days = DaysOf(r, basis, best);
-    done.utilisation = UtilisationIn(r, basis, best);
-    plan->rounds.push_back(done);
-    const bool in_time = !r.days || done.days <= *r.days;
-    if (!plan->best || late || in_time) Take(r, basis, std::move(search), plan);
-    late = late && !in_time;
-    if (!r.days || r.device_count) return;
-    constexpr double kCloseEnough = 0.95;  // of the deadline
-    if (in_time && done.days >= kCloseEnough * *r.days) return;
-    tried.Add(done.used, in_time);
-    const auto wanted = static_cast<std::int64_t>(std::ceil(Number(done.used) * done.days / *r.days));
-    const std::int64_t next = std::min(std::max(wanted, basis.for_memory), most);
-    if (next == devices || next == done.used || !tried.Asks(next)) return;
-    devices = next;
-  }
+void SearchRounds(const PlanRequest& request, const PlanBasis& basis, DevicePlan* plan) {
+  Rounds(request, basis, plan).Run();
 }
 
 }  // namespace scenarios

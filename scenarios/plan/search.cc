@@ -1,7 +1,9 @@
 #include "scenarios/plan/search.h"
 
 #include <algorithm>
-#include <tuple>
+#include <atomic>
+#include <span>
+#include <thread>
 #include <utility>
 
 #include "hardware/device_cost_model.h"
@@ -27,7 +29,7 @@ struct Rough {
 // and 12 cut by the data ranks, or 18 cut.
 Rough RoughOf(const PlanJob& job, const LayoutChoice& layout, const JobShape& shape) {
   const models::ModelParameters p = models::ParametersOf(job.model);
-  const double experts = Number(p.layers.experts) / Number(std::max(layout.tensor, layout.expert));
+  const double experts = Number(p.layers.experts) / Number(std::max(layout.tensor, layout.expert * layout.expert_tensor));
   const double held = (Number(p.non_embedding() - p.layers.experts) / Number(layout.tensor) + experts) /
                       Number(layout.pipeline);
   const bool all_cut = layout.sharding == OptimizerSharding::kZero3;
@@ -49,11 +51,9 @@ std::vector<Rough> RoughLayouts(const PlanJob& job, const LayoutLimits& limits, 
   std::vector<Rough> all;
   for (const LayoutChoice& layout : LayoutsFor(job.model, job.device, limits)) {
     ++result->enumerated;
-    const std::optional<JobShape> shape = ShapeFor(job, layout, least);
+    const std::optional<JobShape> shape = ShapeFor(job, layout, least, most);
     if (!shape) {
-      ++result->dropped["a batch that does not divide"];
-    } else if (shape->devices > most) {
-      ++result->dropped["groups that need more devices"];
+      ++result->dropped["devices or a batch that do not divide"];
     } else if (const Rough rough = RoughOf(job, layout, *shape); !rough.may_fit) {
       ++result->dropped["too little memory"];
     } else {
@@ -64,11 +64,14 @@ std::vector<Rough> RoughLayouts(const PlanJob& job, const LayoutLimits& limits, 
   return all;
 }
 
-// Data ranks of a slice: whole nodes of devices, whole groups of experts, two at the least where there are.
-std::int64_t SliceData(const Candidate& c, std::int64_t devices) {
+// Data ranks of a slice of `devices` or more: whole groups of experts, and stages that lie on nodes as those of
+// the whole job do, for groups that begin and end inside a node are slower.
+std::int64_t SliceData(const PlanJob& job, const Candidate& c, std::int64_t devices) {
+  const std::int64_t node = job.device.node.devices, tensor = c.layout.tensor;
   for (std::int64_t data = 2; data < c.shape.data; ++data) {
-    const bool experts = c.layout.tensor * data % c.layout.expert == 0;
-    if (experts && c.layout.group() * data >= devices) return data;
+    const bool experts = tensor * data % (c.layout.expert * c.layout.expert_tensor) == 0;
+    const bool lies = tensor * data % node == tensor * c.shape.data % node;
+    if (experts && lies && c.layout.group() * data >= devices) return data;
   }
   return c.shape.data;
 }
@@ -109,29 +112,39 @@ class Search {
     result_->fit = static_cast<std::int64_t>(result_->candidates.size());
   }
 
+  // In waves: what is played in one does not know of the others in it, so that threads do not matter.
   void PlayBest() {
     std::vector<Candidate> by_bound = result_->candidates;
     std::stable_sort(by_bound.begin(), by_bound.end(), [&](const Candidate& a, const Candidate& b) {
       return Cost(a, a.bound_s) < Cost(b, b.bound_s);
     });
+    constexpr std::size_t kWave = 4;
     std::optional<double> best;
-    for (const Candidate& c : by_bound) {
-      if (best && Cost(c, c.bound_s) >= *best) {
-        ++result_->ruled_out;
-      } else if (static_cast<std::int64_t>(result_->played.size()) == options_.plays) {
-        ++result_->left;
-      } else {
-        if (!GoesOn("played", static_cast<std::int64_t>(result_->played.size()))) return;
-        std::optional<Played> played = Play(job_, c, SliceData(c, options_.slice), options_);
-        if (!played) continue;
-        best = std::min(best.value_or(Cost(c, played->step_s())), Cost(c, played->step_s()));
-        result_->played.push_back(*std::move(played));
+    std::int64_t plays = 0;
+    for (std::size_t next = 0; next < by_bound.size();) {
+      const std::size_t first = next;
+      while (next < by_bound.size() && next < first + kWave && plays < options_.plays &&
+             (!best || Cost(by_bound[next], by_bound[next].bound_s) < *best)) {
+        ++next;
+        ++plays;
+      }
+      if (next == first) return Leave(by_bound, first, best);
+      if (!GoesOn("played", plays)) return;
+      for (Played& played : PlayAll(std::span(by_bound).subspan(first, next - first))) {
+        const double cost = Cost(played.candidate, played.step_s());
+        best = std::min(best.value_or(cost), cost);
+        result_->played.push_back(std::move(played));
       }
     }
-    Sort();
   }
 
-  // The first ones, whole; what that shows may change their order, and who is first is whole then.
+  void Sort() {
+    std::stable_sort(result_->played.begin(), result_->played.end(), [&](const Played& a, const Played& b) {
+      return Cost(a.candidate, a.step_s()) < Cost(b.candidate, b.step_s());
+    });
+  }
+
+  // Until the first is whole, for what that shows may change the order.
   void PlayWhole() {
     for (std::int64_t i = 0; i < options_.whole && !result_->played.empty(); ++i) {
       Played& first = result_->played.front();
@@ -149,6 +162,35 @@ class Search {
  private:
   double Cost(const Candidate& c, double step_s) const { return DeviceSecondsOfToken(c, job_, step_s); }
 
+  // Slices side by side, as many as there are processors; in their order. What cannot be played is left out.
+  std::vector<Played> PlayAll(std::span<const Candidate> candidates) {
+    std::vector<std::optional<Played>> all(candidates.size());
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      for (std::size_t i = next++; i < candidates.size(); i = next++) {
+        all[i] = Play(job_, candidates[i], SliceData(job_, candidates[i], options_.slice), options_);
+      }
+    };
+    const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, all.size());
+    std::vector<std::jthread> others;
+    for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work);
+    work();
+    others.clear();  // joined
+    std::vector<Played> played;
+    for (std::optional<Played>& one : all) {
+      if (one) played.push_back(*std::move(one));
+    }
+    return played;
+  }
+
+  // What is not played: too long, or one too many.
+  void Leave(const std::vector<Candidate>& by_bound, std::size_t first, const std::optional<double>& best) {
+    for (std::size_t i = first; i < by_bound.size(); ++i) {
+      const bool too_long = best && Cost(by_bound[i], by_bound[i].bound_s) >= *best;
+      ++(too_long ? result_->ruled_out : result_->left);
+    }
+  }
+
   bool GoesOn(const char* what, std::int64_t done) {
     if (options_.go_on && !options_.go_on(what, done)) result_->stopped = true;
     return !result_->stopped;
@@ -157,12 +199,6 @@ class Search {
   void Missed(Candidate candidate) {
     if (result_->nearest_miss && result_->nearest_miss->memory <= candidate.memory) return;
     result_->nearest_miss = std::move(candidate);
-  }
-
-  void Sort() {
-    std::stable_sort(result_->played.begin(), result_->played.end(), [&](const Played& a, const Played& b) {
-      return Cost(a.candidate, a.step_s()) < Cost(b.candidate, b.step_s());
-    });
   }
 
   const PlanJob& job_;
@@ -178,6 +214,7 @@ SearchResult BestLayouts(const PlanJob& job, const LayoutLimits& limits, std::in
   Search search(job, options, &result);
   search.Look(RoughLayouts(job, limits, least, most, &result));
   if (!result.stopped) search.PlayBest();
+  search.Sort();
   if (!result.stopped) search.PlayWhole();
   std::stable_sort(result.candidates.begin(), result.candidates.end(),
                    [&](const Candidate& a, const Candidate& b) {

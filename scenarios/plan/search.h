@@ -25,8 +25,8 @@ namespace scenarios {
 
 struct SearchOptions {
   std::int64_t plays = 24;         // slices at the most
-  std::int64_t whole = 1;          // of the best, played whole
-  std::int64_t slice = 256;        // devices of a slice, about
+  std::int64_t whole = 4;          // plays of whole jobs at the most, until the best is one
+  std::int64_t slice = 128;        // devices of a slice, about
   double whole_tasks = 40e6;       // more are not played whole
   double memory_limit = 16e9;      // bytes this program may take
   std::int64_t looks = 4000;       // layouts whose plans are made, the shortest by a rough count first
