@@ -1,7 +1,6 @@
 #include "scenarios/plan/candidate.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "hardware/device_cost_model.h"
@@ -138,9 +137,9 @@ double LeastStepSeconds(const Scenario& scenario, const std::vector<StagePlan>& 
 }
 
 sim::Result<Candidate> Examine(const PlanJob& job, const LayoutChoice& layout, const JobShape& shape) {
-  // Memory and work of a rank need no network, so one data rank's is read, and the others are put in.
-  const std::int64_t ranks = std::lcm(layout.tensor, layout.expert * layout.expert_tensor) / layout.tensor;
-  const std::int64_t data = shape.data % ranks == 0 ? ranks : shape.data;
+  // Memory and work of a rank need no network, so a slice is read, and the other data ranks are put in.
+  std::int64_t data = 1;
+  while (data < shape.data && !IsSlice(job, layout, data)) ++data;
   sim::Result<Scenario> read = ScenarioOf(job, layout, SliceOf(shape, layout.group(), data));
   if (!read.ok()) return read.error();
   Scenario scenario = std::move(read).value();

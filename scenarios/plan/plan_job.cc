@@ -82,6 +82,13 @@ std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout,
   return shape;
 }
 
+bool IsSlice(const PlanJob& job, const LayoutChoice& layout, std::int64_t data) {
+  const std::int64_t devices = layout.group() * data, node = job.device.node.devices;
+  const bool experts = layout.expert == 1 ||
+                       layout.tensor * data % (layout.expert * layout.expert_tensor) == 0;
+  return experts && (devices <= node || devices % node == 0);
+}
+
 JobShape SliceOf(const JobShape& whole, std::int64_t group, std::int64_t data) {
   return {.devices = group * data,
           .data = data,

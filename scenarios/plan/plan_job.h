@@ -43,6 +43,8 @@ std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout,
                                  std::int64_t most);
 
 // A part of the job that is as it for every rank in it: `data` of its data ranks, with as many micro-batches.
+// Whether so many of its data ranks are whole groups of experts, and fill nodes.
+bool IsSlice(const PlanJob& job, const LayoutChoice& layout, std::int64_t data);
 JobShape SliceOf(const JobShape& whole, std::int64_t group, std::int64_t data);
 
 // The nodes' rails, or where those are too few or none a network that only the NICs limit.

@@ -69,9 +69,8 @@ std::vector<Rough> RoughLayouts(const PlanJob& job, const LayoutLimits& limits, 
 std::int64_t SliceData(const PlanJob& job, const Candidate& c, std::int64_t devices) {
   const std::int64_t node = job.device.node.devices, tensor = c.layout.tensor;
   for (std::int64_t data = 2; data < c.shape.data; ++data) {
-    const bool experts = tensor * data % (c.layout.expert * c.layout.expert_tensor) == 0;
     const bool lies = tensor * data % node == tensor * c.shape.data % node;
-    if (experts && lies && c.layout.group() * data >= devices) return data;
+    if (lies && IsSlice(job, c.layout, data) && c.layout.group() * data >= devices) return data;
   }
   return c.shape.data;
 }
