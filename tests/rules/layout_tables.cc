@@ -167,12 +167,12 @@ Rule RangesOfLayouts() {
               R"(Tensor at most 8, pipeline 1 to a stage a layer, data from 1 without limit, expert about
 twice the experts that a token visits, to balance loads.)",
           .turns =
-              R"(16 tensor ranks run; the best number of expert ranks is the node's 8, or more where dispatch
-hides.)",
+              R"(16 tensor ranks run; the best number of expert ranks is the node's 8, or more where
+dispatch hides.)",
           .sweeps = {Refusals(), TwicePerToken()},
           .because =
-              R"(What makes no layout is refused. Wider tensor groups (with a warning) and more expert ranks
-are legal and cost what rules 2 and 4 show. How far experts are spread does not balance their loads,
+              R"(What makes no layout is refused. Wider tensor groups (with a warning) and more expert
+ranks are legal and cost what rules 2 and 4 show. How far experts are spread does not balance their loads,
 routing does; the best number follows from the node and from what hides dispatch.)"};
 }
 

@@ -276,9 +276,9 @@ parameter.)",
           .turns = R"(What starts again exactly takes 12 or 14.)",
           .sweeps = {sweep},
           .because =
-              R"(Ten bytes leave out the FP32 master copy, and with it what rounding took from the weights:
-what starts from such a save is another run (correction E19). 14 have all of it, 12 too, as the master
-copy gives the BF16 weights.)"};
+              R"(Ten bytes leave out the FP32 master copy, and with it what rounding took from the
+weights: what starts from such a save is another run (correction E19). 14 have all of it, 12 too, as the
+master copy gives the BF16 weights.)"};
 }
 
 }  // namespace rules

@@ -87,18 +87,18 @@ Rule OneFailureStopsAll() {
   const double waiting = scenarios::YoungInterval(WaitForSave(save), mtbf);
   return {.id = "Rule 14",
           .says =
-              R"(One failed device stops the run: save often, at least every N x MTBF; 1 to 2 % of a thousand
-devices fail a day.)",
+              R"(One failed device stops the run: save often, at least every N x MTBF; 1 to 2 % of a
+thousand devices fail a day.)",
           .turns =
-              R"(Not N x MTBF: beyond twice MTBF / N nothing is left; more often than its root with a save's
-cost loses as well.)",
+              R"(Not N x MTBF: beyond twice MTBF / N nothing is left; more often than its root with a
+save's cost loses as well.)",
           .sweeps = {Failures(), Intervals(save)},
           .because =
               R"(The printed bound is upside down: the run fails every MTBF / N, and from twice that on no
 time is left (correction E18). Often is right, as far as the square root of 2 x cost x MTBF / N (Young),
 here )" + Number(beside) +
-              " s and " + Number(waiting) + R"( s; more often than that, saves cost more than
-failures. The cost of a save is simulated, failures are not.)"};
+              " s and " + Number(waiting) + R"( s; more often than that, saves cost more than failures. The
+cost of a save is simulated, failures are not.)"};
 }
 
 Rule TokenisersStarveTraining() {

@@ -59,10 +59,10 @@ Step in ms, by requests in the batch x tokens that each holds.)",
           .turns = R"(As many requests as the ridge has FLOPs a byte, while contexts are short.)",
           .sweeps = {sweep},
           .because =
-              R"(Weights are read once for all requests, so their FLOPs a byte are the batch; keys and values
-are each request's own and pull back towards memory. Past the ridge (295 FLOP a byte on H800, 37 on H20)
-the peak limits where contexts are short, on H20 at 4,096 tokens too. A single request is always bound by
-memory.)"};
+              R"(Weights are read once for all requests, so their FLOPs a byte are the batch; keys and
+values are each request's own and pull back towards memory. Past the ridge (295 FLOP a byte on H800, 37 on
+H20) the peak limits where contexts are short, on H20 at 4,096 tokens too. A single request is always
+bound by memory.)"};
 }
 
 Rule CachesOutgrowWeights() {
@@ -76,8 +76,8 @@ Rule CachesOutgrowWeights() {
     return 2e-9 * static_cast<double>(models::ParametersOf(model).total());
   };
   Sweep sweep{.setting =
-                  R"(Not simulated: GB of keys and values of one request in BF16, of Llama 3 70B with its 8
-key-value heads, with one for each of its 64 query heads, and of DeepSeek-V3 with its narrow vector.
+                  R"(Not simulated: GB of keys and values of one request in BF16, of Llama 3 70B with its
+8 key-value heads, with one for each of its 64 query heads, and of DeepSeek-V3 with its narrow vector.
 Weights take )" + Number(weights_gb(grouped)) +
                   " and " + Number(weights_gb(latent)) + " GB.",
               .columns = {"tokens", "64 heads", "8 heads", "DeepSeek-V3"},
