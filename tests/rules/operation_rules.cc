@@ -105,8 +105,8 @@ Rule TokenisersStarveTraining() {
   Sweep sweep{
       .setting =
           R"(Tokens a second that eight H800 train, simulated (data 8, ZeRO-1, 8 sequences of 1,024 each).
-Not simulated: cores for 4 bytes of text a token at 1 MB/s a core; a DGX H100 has 112. Loading is not part
-of a step.)",
+Not simulated: cores for 4 bytes of text a token at 1 MB/s a core (17.7.7); a DGX H100 has 112. Loading is
+not part of a step.)",
       .columns = {"model", "parameters, 1e6", "tokens/s", "cores"},
       .claims = {"one core a device is too slow", "the node's 112 cores are too slow"},
       .rows = {}};
