@@ -263,9 +263,9 @@ Rule ExpertsInsideANode() {
           .because =
               R"(With a copy for each expert the rule stands. One copy a node takes a part of the cost
 away, and so do fewer nodes a token, FP8 on the way out, and most of all another micro-batch that computes
-meanwhile. Spreading them wider gains as well: data ranks hold fewer copies of each and reduce less, the
-more so the larger the experts and the fewer the micro-batches. DeepSeek-V3 was trained with expert 64 on
-eight nodes.)"};
+meanwhile. Spreading experts wider gains as well: data ranks hold fewer copies of each and reduce less,
+the more so the larger the experts and the fewer the micro-batches. DeepSeek-V3 was trained with expert 64
+on eight nodes.)"};
 }
 
 }  // namespace rules
