@@ -21,8 +21,8 @@ double Number(std::int64_t n) { return static_cast<double>(n); }
 struct Rough {
   LayoutChoice layout;
   JobShape shape;
-  double cost = 0;  // of a token; any unit
-  bool may_fit = true;
+  double cost = 0;   // of a token; any unit
+  double bytes = 0;  // of a device, at least
 };
 
 // Weights, gradients and optimizer alone, the least that a rank can hold of them: 6 bytes a parameter whole
@@ -33,9 +33,8 @@ Rough RoughOf(const PlanJob& job, const LayoutChoice& layout, const JobShape& sh
   const double held = (Number(p.non_embedding() - p.layers.experts) / Number(layout.tensor) + experts) /
                       Number(layout.pipeline);
   const bool all_cut = layout.sharding == OptimizerSharding::kZero3;
-  const double bytes = all_cut ? 18 * held / Number(shape.data) : held * (6 + 12 / Number(shape.data));
   Rough rough{.layout = layout, .shape = shape};
-  rough.may_fit = bytes < Number(job.memory().count());
+  rough.bytes = all_cut ? 18 * held / Number(shape.data) : held * (6 + 12 / Number(shape.data));
   const double bubble =
       Number(layout.pipeline - 1) / (Number(layout.virtual_stages) * Number(shape.micro_batches));
   // Small parts of a layer run slower, and ranks wait for each other: some for each doubling of the group.
@@ -45,17 +44,20 @@ Rough RoughOf(const PlanJob& job, const LayoutChoice& layout, const JobShape& sh
   return rough;
 }
 
-// The roughly shortest first; equal ones in the order of enumeration.
+// The roughly shortest first; equal ones in the order of enumeration. Of those that cannot fit the one that
+// holds least, where there is any.
 std::vector<Rough> RoughLayouts(const PlanJob& job, const LayoutLimits& limits, std::int64_t least,
-                                std::int64_t most, SearchResult* result) {
+                                std::int64_t most, SearchResult* result, std::optional<Rough>* miss) {
   std::vector<Rough> all;
   for (const LayoutChoice& layout : LayoutsFor(job.model, job.device, limits)) {
     ++result->enumerated;
     const std::optional<JobShape> shape = ShapeFor(job, layout, least, most);
     if (!shape) {
       ++result->dropped["devices or a batch that do not divide"];
-    } else if (const Rough rough = RoughOf(job, layout, *shape); !rough.may_fit) {
+    } else if (const Rough rough = RoughOf(job, layout, *shape);
+               rough.bytes >= Number(job.memory().count())) {
       ++result->dropped["too little memory"];
+      if (!*miss || rough.bytes < (*miss)->bytes) *miss = rough;
     } else {
       all.push_back(rough);
     }
@@ -109,6 +111,13 @@ class Search {
       }
     }
     result_->fit = static_cast<std::int64_t>(result_->candidates.size());
+  }
+
+  // What comes nearest where everything was too much by the rough count already.
+  void LookAtMiss(const std::optional<Rough>& rough) {
+    if (result_->fit > 0 || result_->nearest_miss || !rough) return;
+    sim::Result<Candidate> candidate = Examine(job_, rough->layout, rough->shape);
+    if (candidate.ok()) Missed(std::move(candidate).value());
   }
 
   // In waves: what is played in one does not know of the others in it, so that threads do not matter.
@@ -211,7 +220,9 @@ SearchResult BestLayouts(const PlanJob& job, const LayoutLimits& limits, std::in
                          std::int64_t most, const SearchOptions& options) {
   SearchResult result;
   Search search(job, options, &result);
-  search.Look(RoughLayouts(job, limits, least, most, &result));
+  std::optional<Rough> miss;
+  search.Look(RoughLayouts(job, limits, least, most, &result, &miss));
+  search.LookAtMiss(miss);
   if (!result.stopped) search.PlayBest();
   search.Sort();
   if (!result.stopped) search.PlayWhole();
