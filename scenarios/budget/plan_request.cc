@@ -7,6 +7,7 @@
 
 #include "models/parameters.h"
 #include "models/transformer.h"
+#include "scenarios/budget/prices.h"
 #include "scenarios/budget/section.h"
 #include "scenarios/budget/training_time.h"
 
@@ -119,6 +120,14 @@ void ChooseMargins(const BudgetRequest& r, Chooser* choose, Chosen* c) {
                                 "of a device's memory, for what is not counted; fragments are not", Short);
 }
 
+void ChoosePrice(const BudgetRequest& r, Chooser* choose, Chosen* c) {
+  const RentedPrice* known = RentedPriceOf(c->device.name);
+  c->usd_per_device_hour = (*choose)(
+      "price", r.usd_per_device_hour, known != nullptr ? known->usd_per_hour : 2.0,
+      known != nullptr ? known->source : "USD an hour of an H800; this device's is not known, give it",
+      Short);
+}
+
 void ChooseServing(const BudgetRequest& r, Chooser* choose, Chosen* c) {
   c->context = (*choose)("context", r.context, std::min<std::int64_t>(c->model.max_positions, 4096),
                          "tokens of a request: the model's longest, 4,096 at most", Text);
@@ -222,8 +231,7 @@ Chosen Choose(const BudgetRequest& r, std::vector<std::string>* errors) {
                             "fused: scores are not kept", [](auto kind) { return hardware::ToText(kind); });
   c.dropout = r.dropout;
   if (c.dropout) c.assumptions.push_back({"dropout", "yes", "given"});
-  c.usd_per_device_hour = choose("price", r.usd_per_device_hour, 2.0,
-                                 "USD an hour of a device: textbook table 17-65, H800 reserved", Short);
+  ChoosePrice(r, &choose, &c);
   ChooseMargins(r, &choose, &c);
   ChooseLayout(r, &choose, &c, errors);
   if (!errors->empty()) return c;
