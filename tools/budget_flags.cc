@@ -24,7 +24,10 @@ struct Choice {
 constexpr Choice kChoices[] = {
     {"tensor", "ranks that share each layer"},
     {"pipeline", "stages"},
+    {"sequence-parallel", "yes or no: norms and residuals cut by the tensor group too"},
     {"zero", "0 to 3: what data ranks cut"},
+    {"prefetch", "units that zero=3 gathers ahead"},
+    {"format", "bf16, fp16, fp32: of weights and activations"},
     {"sequence", "tokens of a sequence"},
     {"batch", "sequences of a step"},
     {"micro", "sequences of a micro-batch"},
@@ -165,6 +168,13 @@ void ReadBudgetFlags(Flags& flags, BudgetRequest* r) {
   flags.Number("weight-bits", 1.0, 32.0, &r->weight_bits);
   flags.OneOf<std::int64_t>("kv-bytes", {{"1", 1}, {"2", 2}}, &r->kv_width);
   flags.OneOf<std::int64_t>("gradient-bytes", {{"2", 2}, {"4", 4}}, &r->gradient_width);
+  flags.OneOf<bool>("sequence-parallel", {{"yes", true}, {"no", false}}, &r->sequence_parallel);
+  flags.Number("prefetch", std::int64_t{0}, std::int64_t{1000}, &r->prefetch);
+  flags.OneOf<sim::NumberFormat>("format",
+                                 {{"bf16", sim::NumberFormat::kBf16},
+                                  {"fp16", sim::NumberFormat::kFp16},
+                                  {"fp32", sim::NumberFormat::kFp32}},
+                                 &r->format);
   flags.OneOf<int>("zero", {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}, &r->zero_stage);
   std::vector<std::pair<std::string, models::OptimizerKind>> optimizers;
   for (const auto kind :

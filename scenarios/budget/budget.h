@@ -30,9 +30,14 @@ struct BudgetRequest {
   std::optional<std::int64_t> global_batch;  // sequences
   std::optional<std::int64_t> micro_batch;
   std::optional<std::int64_t> tensor, pipeline;
-  std::optional<std::int64_t> devices;  // or
-  std::optional<double> days;           // the deadline that says how many
+  std::optional<std::int64_t> devices;      // or
+  std::optional<double> days;               // the deadline that says how many
+  std::vector<std::int64_t> stage_layers;   // of each stage; empty = even, the first ones have one more
+  std::optional<bool> sequence_parallel;    // of what a tensor group does not cut otherwise
+  std::optional<sim::NumberFormat> format;  // of weights and activations: BF16, FP16, FP32
   std::optional<int> zero_stage;
+  std::optional<std::int64_t> prefetch;  // ZeRO-3: units gathered ahead of the one in hand
+  std::optional<bool> regather_last;     // ZeRO-3: also the unit that the backward begins with
   std::optional<models::OptimizerKind> optimizer;
   std::optional<std::int64_t> gradient_width;  // bytes: 2 or 4
   std::optional<models::Recompute> recompute;

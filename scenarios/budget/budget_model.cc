@@ -1,6 +1,7 @@
 // What a model has and computes, and what a device holds of it.
 
 #include <algorithm>
+#include <numeric>
 
 #include "models/block.h"
 #include "models/parameters.h"
@@ -18,12 +19,16 @@ std::string ShapeText(const models::Model& m) {
          Grouped(m.head_dim) + ", " + Grouped(m.kv_heads) + " of keys; feed-forward " + Grouped(m.ffn);
 }
 
+std::int64_t LayersOf(const Chosen& c, std::int64_t stage) {
+  return c.stage_layers[static_cast<std::size_t>(stage)];
+}
+
 // One pipeline stage on one rank; the first has the embedding, the last the head.
 models::StageParameters StageOf(const Chosen& c, std::int64_t stage) {
-  const std::int64_t layers = c.model.layers / c.pipeline, more = c.model.layers % c.pipeline;
-  const std::int64_t first = stage * layers + std::min(stage, more);
+  const std::int64_t first =
+      std::accumulate(c.stage_layers.begin(), c.stage_layers.begin() + stage, std::int64_t{0});
   return models::ParametersOfRank(c.model,
-                                  {.layers = layers + (stage < more ? 1 : 0),
+                                  {.layers = LayersOf(c, stage),
                                    .embedding = stage == 0,
                                    .head = stage == c.pipeline - 1,
                                    .first_layer = first},
@@ -48,12 +53,12 @@ models::TrainingState StateOf(const Chosen& c, std::int64_t held) {
   return share;
 }
 
-// Weights that are cut, while they are whole: the layer in hand and the one gathered ahead of it; in a
+// Weights that are cut, while they are whole: the layer in hand and those gathered ahead of it; in a
 // pipeline all of the stage, as a backward leaves its layers whole for the next forward (volumes.h).
 sim::Bytes GatheredOf(const Chosen& c, std::int64_t held, std::int64_t widest) {
   if (c.zero_stage < 3) return {};
   const bool stays = c.pipeline > 1 && c.micro_batches > 1;
-  return sim::Bytes(c.widths.weight * (stays ? held : 2 * widest));
+  return sim::Bytes(c.widths.weight * (stays ? held : std::min((1 + c.prefetch) * widest, held)));
 }
 
 DeviceMemory MemoryOf(const Chosen& c, std::int64_t stage) {
@@ -61,7 +66,6 @@ DeviceMemory MemoryOf(const Chosen& c, std::int64_t stage) {
   const models::StageParameters p = StageOf(c, stage);
   memory.state = StateOf(c, p.total().total());
   const models::Execution e = c.execution();
-  const std::int64_t layers = c.model.layers / c.pipeline + (stage < c.model.layers % c.pipeline ? 1 : 0);
   sim::Bytes of_layer, whole;
   std::int64_t widest = 0;
   for (std::int64_t i = 0; i < c.model.layers; ++i) {
@@ -73,7 +77,7 @@ DeviceMemory MemoryOf(const Chosen& c, std::int64_t stage) {
     widest = std::max(widest, models::ParametersOfRank(c.model, one, {.tensor = c.tensor}).total().total());
   }
   const std::int64_t in_flight = std::min(c.pipeline - stage, c.micro_batches);
-  memory.activations = in_flight * layers * of_layer;
+  memory.activations = in_flight * LayersOf(c, stage) * of_layer;
   if (c.recompute == models::Recompute::kFull) memory.recomputed = whole;
   if (stage == c.pipeline - 1) {
     memory.head = models::ActivationBytes(models::HeadBlock(c.model, e), models::Recompute::kNone);
@@ -82,6 +86,19 @@ DeviceMemory MemoryOf(const Chosen& c, std::int64_t stage) {
   // Gradients that wait to be scattered.
   if (c.zero_stage >= 2 && c.pipeline == 1) memory.gathered += sim::Bytes(c.widths.gradient * widest);
   return memory;
+}
+
+// Of even stages the first holds most activations, and the last the head.
+std::int64_t FullestStage(const Chosen& c) {
+  std::int64_t fullest = 0;
+  sim::Bytes most = MemoryOf(c, 0).total();
+  const auto [fewest, largest] = std::minmax_element(c.stage_layers.begin(), c.stage_layers.end());
+  const std::int64_t step = *largest - *fewest > 1 ? 1 : std::max(c.pipeline - 1, std::int64_t{1});
+  for (std::int64_t stage = step; stage < c.pipeline; stage += step) {
+    const sim::Bytes bytes = MemoryOf(c, stage).total();
+    if (bytes > most) most = bytes, fullest = stage;
+  }
+  return fullest;
 }
 
 }  // namespace
@@ -130,13 +147,10 @@ void AddFlops(const Chosen& c, Budget* budget) {
   run.Add("6PD", Number(models::SixPD(c.model, 1)) * c.tokens, "FLOP", "17.3.8", "D " + Short(c.tokens));
 }
 
-sim::Bytes MemoryOfDevice(const Chosen& c) {
-  return std::max(MemoryOf(c, 0).total(), MemoryOf(c, c.pipeline - 1).total());
-}
+sim::Bytes MemoryOfDevice(const Chosen& c) { return MemoryOf(c, FullestStage(c)).total(); }
 
 void AddMemory(const Chosen& c, Budget* budget) {
-  const std::int64_t last = c.pipeline - 1;
-  const std::int64_t fullest = MemoryOf(c, last).total() > MemoryOf(c, 0).total() ? last : 0;
+  const std::int64_t fullest = FullestStage(c);
   const DeviceMemory memory = MemoryOf(c, fullest);
   const std::string held =
       Grouped(StageOf(c, fullest).total().total()) + " parameters of stage " + Grouped(fullest);
@@ -148,8 +162,9 @@ void AddMemory(const Chosen& c, Budget* budget) {
   s.AddBytes("master weights", memory.state.master, "(27.12) to (27.15)", "FP32");
   s.AddBytes("optimizer", memory.state.optimizer, "17.4.3", models::ToText(c.optimizer));
   s.AddBytes("gathered", memory.gathered,
-             c.pipeline > 1 && c.zero_stage == 3 ? "the stage's weights, whole from one pass to the next"
-                                                 : "(27.16): two layers' weights, one's gradients",
+             c.pipeline > 1 && c.zero_stage == 3
+                 ? "the stage's weights, whole from one pass to the next"
+                 : "(27.16): weights of the layer in hand and ahead, one's gradients",
              cut);
   s.AddBytes("activations", memory.activations, "17.4.5, tensor by tensor",
              "micro-batch " + Grouped(c.micro_batch) + " x " + Grouped(c.sequence_length) + "; in flight " +

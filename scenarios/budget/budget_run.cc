@@ -38,6 +38,17 @@ std::string ExpertsText(const models::Model& model, std::int64_t batch) {
          " experts read";
 }
 
+// Of the gathers of ZeRO-3, those of the head's unit for the backward, where it stays whole from the forward
+// on.
+double NotGathered(const Chosen& c) {
+  if (c.zero_stage < 3 || c.regather_last) return 0;
+  const models::Stage last{.layers = 0, .head = true, .first_layer = c.model.layers};
+  const models::StageParameters p = models::ParametersOfRank(c.model, last, {.tensor = c.tensor});
+  const double bytes = Number(p.total().total() * c.widths.weight);
+  const double once = VolumeOf(sim::CollectiveKind::kAllGather, bytes, c.data).sent;
+  return once * Number(c.micro_batches);
+}
+
 }  // namespace
 
 void AddTraffic(const Chosen& c, Budget* budget) {
@@ -51,19 +62,21 @@ void AddTraffic(const Chosen& c, Budget* budget) {
                                         .micro_batches = c.micro_batches,
                                         .pipeline = c.pipeline > 1});
   const std::string per = Grouped(c.micro_batches) + " micro-batches";
+  const double width = Number(c.widths.weight);  // of activations too
   Section s("sent by a device in a step", &budget->lines);
-  s.Add("weights gathered", data.gathers, "B",
+  s.Add("weights gathered", data.gathers - NotGathered(c), "B",
         c.pipeline > 1 && c.zero_stage == 3 ? "17.4.8 as E2; one more than micro-batches of 1F1B"
                                             : "17.4.8 as E2 corrects it",
         "data " + Grouped(c.data) + "; " + per);
   s.Add("gradients reduced", data.reductions, "B", "17.6.3 as E23 corrects it",
         "1/(tensor pipeline) of the model");
-  const double layers = Number(c.model.layers) / Number(c.pipeline), micro_batches = Number(c.micro_batches);
-  s.Add("tensor group", TensorVolumeOfLayer(tokens, hidden, 2, c.tensor) * layers * micro_batches, "B",
+  const double layers = Number(*std::max_element(c.stage_layers.begin(), c.stage_layers.end()));
+  const double micro_batches = Number(c.micro_batches);
+  s.Add("tensor group", TensorVolumeOfLayer(tokens, hidden, width, c.tensor) * layers * micro_batches, "B",
         "17.6.4: four reductions a layer", "tensor " + Grouped(c.tensor));
-  s.Add("pipeline", c.pipeline > 1 ? PipelineVolumeOfBoundary(tokens, hidden, 2) * micro_batches : 0, "B",
+  s.Add("pipeline", c.pipeline > 1 ? PipelineVolumeOfBoundary(tokens, hidden, width) * micro_batches : 0, "B",
         "17.6.5: a boundary, both ways", "pipeline " + Grouped(c.pipeline));
-  s.Add("rate for all of it", RateNeeded(data.total(), StepSeconds(c)), "B/s",
+  s.Add("rate for all of it", RateNeeded(data.total() - NotGathered(c), StepSeconds(c)), "B/s",
         "17.6.10: data parallelism within a step", "step " + Short(StepSeconds(c)) + " s");
   constexpr std::int64_t kPorts = 64;  // of an NDR switch
   const std::int64_t nodes =
@@ -151,7 +164,7 @@ void AddServing(const Chosen& c, Budget* budget) {
   s.AddBytes("of a request", models::KvCacheBytes(c.model, c.context, c.kv_width), "(27.10), windows kept",
              "T " + Grouped(c.context));
   Server server{.model = c.model,
-                .roof = hardware::RoofOf(c.device, c.format),
+                .roof = hardware::RoofOf(c.device, c.serving_format),
                 .weight_bits = c.weight_bits,
                 .kv_width = Number(c.kv_width)};
   s.Add("weights", WeightBytes(server), "B", "(27.9), scales left out", Short(c.weight_bits) + " bits");

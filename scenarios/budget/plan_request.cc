@@ -36,6 +36,69 @@ std::string TensorGroups(const models::Model& model) {
   return text + (groups.size() == 1 ? " does" : " do");
 }
 
+const char* YesText(bool yes) { return yes ? "yes" : "no"; }
+
+// The 16 bits that the device multiplies, unless asked for another one.
+void ChooseFormat(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
+  const bool bf16 = hardware::SupportsFormat(c->device, sim::NumberFormat::kBf16);
+  c->serving_format = bf16 ? sim::NumberFormat::kBf16 : sim::NumberFormat::kFp16;
+  c->format = (*choose)("format", r.format, c->serving_format, "16 bits that the device multiplies",
+                        [](auto format) { return hardware::ToText(format); });
+  if (!hardware::SupportsFormat(c->device, c->format)) {
+    errors->push_back("format: " + hardware::WhyNotFormat(c->device, c->format));
+    return;
+  }
+  // Weights of 32 bits are their own master copy.
+  if (c->format == sim::NumberFormat::kFp32) c->widths = {.weight = 4, .gradient = 4, .master = 0};
+  c->peak = hardware::PeakFlopsPerSecond(c->device, c->format);
+  c->assumptions.push_back({"peak", Short(c->peak * 1e-12) + " TFLOP/s", "the device's file, dense"});
+}
+
+// Layers of each stage.
+void ChooseStages(const BudgetRequest& r, Chosen* c, std::vector<std::string>* errors) {
+  if (c->pipeline > c->model.layers && r.stage_layers.empty()) {
+    errors->push_back("pipeline: " + Grouped(c->pipeline) + " stages are more than the " +
+                      Grouped(c->model.layers) + " layers; as many or fewer are wanted");
+    return;
+  }
+  c->stage_layers = r.stage_layers;
+  if (c->stage_layers.empty()) {
+    const std::int64_t each = c->model.layers / c->pipeline, more = c->model.layers % c->pipeline;
+    for (std::int64_t s = 0; s < c->pipeline; ++s) c->stage_layers.push_back(each + (s < more ? 1 : 0));
+    return;
+  }
+  const std::int64_t sum = std::accumulate(c->stage_layers.begin(), c->stage_layers.end(), std::int64_t{0});
+  const auto stages = static_cast<std::int64_t>(c->stage_layers.size());
+  if (stages != c->pipeline || sum != c->model.layers) {
+    errors->push_back("stage_layers: " + Grouped(stages) + " stages of " + Grouped(sum) +
+                      " layers; pipeline " + Grouped(c->pipeline) + " and " + Grouped(c->model.layers) +
+                      " layers are wanted");
+    return;
+  }
+  std::string text;
+  for (const std::int64_t layers : c->stage_layers) text += (text.empty() ? "" : " ") + Grouped(layers);
+  c->assumptions.push_back({"stage_layers", text, "given"});
+}
+
+// What sequence parallelism cuts; and what ZeRO-3 holds and moves besides.
+void ChooseCuts(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
+  const bool divides = c->sequence_length % c->tensor == 0;
+  c->sequence_parallel = c->tensor > 1 && divides;
+  if (c->tensor > 1 || r.sequence_parallel) {
+    c->sequence_parallel = (*choose)("sequence_parallel", r.sequence_parallel, c->sequence_parallel,
+                                     "where the tensor group divides the sequence", YesText);
+  }
+  if (c->sequence_parallel && !divides) {
+    errors->push_back("sequence_parallel: tensor " + Grouped(c->tensor) + " does not divide a sequence of " +
+                      Grouped(c->sequence_length) + "; no is wanted, or a multiple");
+  }
+  if (c->zero_stage < 3) return;
+  c->prefetch = (*choose)("prefetch", r.prefetch, std::int64_t{1},
+                          "units gathered ahead of the one in hand, as FSDP does", Text);
+  c->regather_last = (*choose)("regather_last", r.regather_last, true,
+                               "the head as well, though its backward comes next: erratum E2", YesText);
+}
+
 void ChooseLayout(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
   c->tensor = (*choose)("tensor", r.tensor, std::int64_t{1}, "no tensor parallelism unless asked for", Text);
   c->pipeline = (*choose)("pipeline", r.pipeline, std::int64_t{1}, "no pipeline unless asked for", Text);
@@ -53,10 +116,8 @@ void ChooseLayout(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vecto
     errors->push_back("tensor: " + Grouped(c->tensor) + " does not divide the experts' width " +
                       Grouped(c->model.experts.ffn) + "; " + TensorGroups(c->model));
   }
-  if (c->pipeline > c->model.layers) {
-    errors->push_back("pipeline: " + Grouped(c->pipeline) + " stages are more than the " +
-                      Grouped(c->model.layers) + " layers; as many or fewer are wanted");
-  }
+  ChooseStages(r, c, errors);
+  ChooseCuts(r, choose, c, errors);
 }
 
 // How many: given, or as many as finish in time, in whole groups of tensor x pipeline and whole nodes.
@@ -183,7 +244,7 @@ sim::Bytes Chosen::memory() const {
 models::Execution Chosen::execution() const {
   models::Execution e;
   e.tensor = tensor;
-  e.sequence_parallel = tensor > 1 && sequence_length % tensor == 0;
+  e.sequence_parallel = sequence_parallel;
   e.micro_batch = micro_batch;
   e.sequence_length = sequence_length;
   e.format = format;
@@ -202,10 +263,8 @@ Chosen Choose(const BudgetRequest& r, std::vector<std::string>* errors) {
                       Grouped(kMostParameters) + " are budgeted");
     return c;
   }
-  if (!hardware::SupportsFormat(c.device, c.format)) c.format = sim::NumberFormat::kFp16;
-  c.peak = hardware::PeakFlopsPerSecond(c.device, c.format);
-  c.assumptions.push_back({"format", hardware::ToText(c.format), "16 bits that the device multiplies"});
-  c.assumptions.push_back({"peak", Short(c.peak * 1e-12) + " TFLOP/s", "the device's file, dense"});
+  ChooseFormat(r, &choose, &c, errors);
+  if (!errors->empty()) return c;
 
   c.sequence_length =
       choose("sequence", r.sequence_length, std::min<std::int64_t>(c.model.max_positions, 4096),

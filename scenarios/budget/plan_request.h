@@ -14,13 +14,18 @@ namespace scenarios {
 struct Chosen {
   models::Model model;
   hardware::Device device;
-  sim::NumberFormat format = sim::NumberFormat::kBf16;
+  sim::NumberFormat format = sim::NumberFormat::kBf16;  // of training
+  sim::NumberFormat serving_format = sim::NumberFormat::kBf16;
   double peak = 0;  // FLOP/s of a device in that format
 
   double tokens = 0;
   std::int64_t sequence_length = 1, global_batch = 1, micro_batch = 1, micro_batches = 1;
   std::int64_t tensor = 1, pipeline = 1, data = 1, devices = 1;
+  std::vector<std::int64_t> stage_layers;
+  bool sequence_parallel = false;
   int zero_stage = 0;
+  std::int64_t prefetch = 1;
+  bool regather_last = true;
   models::OptimizerKind optimizer = models::OptimizerKind::kAdamW;
   models::StateWidths widths;
   models::Recompute recompute = models::Recompute::kFull;

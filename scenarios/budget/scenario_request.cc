@@ -19,6 +19,7 @@ std::string NotCountedOfLayout(const Scenario& s) {
   }
   if (s.layout.virtual_stages > 1) return "layout.virtual: " + Text(s.layout.virtual_stages);
   if (pipeline.shape.parts > 1) return "pipeline.sequence_parts: " + Text(pipeline.shape.parts);
+  if (pipeline.splits_backward()) return "pipeline.schedule: " + pipeline.name() + ", backwards in halves";
   // Stages hold what 1F1B does: their pieces once, and micro-batches to the end of the pipeline.
   const std::int64_t held = std::min(s.layout.pipeline, s.batch.micro_batches);
   if (pipeline.copies() > 1 || pipeline.InFlight(0) != held) return "pipeline.schedule: " + pipeline.name();
@@ -71,8 +72,13 @@ sim::Result<BudgetRequest> RequestOf(const Scenario& s) {
   r.micro_batch = s.batch.micro;
   r.tensor = s.layout.tensor;
   r.pipeline = s.layout.pipeline;
+  r.stage_layers = s.pipeline.layers_of_piece;
+  r.sequence_parallel = s.layout.sequence;
+  r.format = s.training.format;
   r.devices = s.devices;
   r.zero_stage = static_cast<int>(s.training.optimizer_sharding);
+  r.prefetch = s.training.sharding.prefetch;
+  r.regather_last = s.training.sharding.reshard_last_unit;
   r.gradient_width = s.training.gradient_format == sim::NumberFormat::kFp32 ? 4 : 2;
   r.recompute = s.training.recompute;
   r.attention_kind = s.training.attention;

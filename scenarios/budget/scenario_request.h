@@ -10,9 +10,9 @@
 namespace scenarios {
 
 // Fails where the scenario has what a budget does not count (`orrery check` does): context or expert
-// parallelism, chunks of a stage, parts of sequences, schedules that hold other than 1F1B does, offload,
-// prediction modules, FP8, shares of data ranks, recomputation of some layers or of modules but attention's
-// core.
+// parallelism, chunks of a stage, parts of sequences, schedules with backwards in halves or that hold other
+// than 1F1B does, offload, prediction modules, FP8, shares of data ranks, recomputation of some layers or of
+// modules but attention's core.
 sim::Result<BudgetRequest> RequestOf(const Scenario& scenario);
 
 }  // namespace scenarios
