@@ -52,6 +52,7 @@ struct BudgetRequest {
   std::optional<std::int64_t> context;   // tokens of a request
   std::optional<double> weight_bits;     // when serving
   std::optional<std::int64_t> kv_width;  // bytes: 1 or 2
+  std::optional<std::int64_t> page;      // tokens of a block of keys and values, where they are paged
 };
 
 struct Budget {

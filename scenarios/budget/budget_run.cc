@@ -1,15 +1,13 @@
-// What a run moves, takes, costs, saves and reads, and what the model needs to serve.
+// What a run moves, takes, costs, saves and reads.
 
 #include <algorithm>
 
-#include "models/kv_cache.h"
 #include "models/parameters.h"
 #include "scenarios/budget/budget_parts.h"
 #include "scenarios/budget/data_storage.h"
 #include "scenarios/budget/limits.h"
 #include "scenarios/budget/network_sizing.h"
 #include "scenarios/budget/save_storage.h"
-#include "scenarios/budget/serving.h"
 #include "scenarios/budget/training_time.h"
 #include "scenarios/budget/volumes.h"
 #include "scenarios/checkpoint_forms.h"
@@ -29,13 +27,6 @@ double StepSeconds(const Chosen& c) {
 std::string OnDevices(const Chosen& c) {
   return "N " + Grouped(c.devices) + "; peak " + Short(c.peak * 1e-12) + " TFLOP/s; u " +
          Short(c.utilisation);
-}
-
-// "; 4 of 128 experts read": on average.
-std::string ExpertsText(const models::Model& model, std::int64_t batch) {
-  if (model.experts.routed == 0) return "";
-  return "; " + Short(ExpertsVisited(model.experts, batch)) + " of " + Grouped(model.experts.routed) +
-         " experts read";
 }
 
 // Of the gathers of ZeRO-3, those of the head's unit for the backward, where it stays whole from the forward
@@ -155,44 +146,6 @@ void AddData(const Chosen& c, Budget* budget) {
   s.Add("read rate", ReadRate(step_tokens, Number(width), StepSeconds(c)), "B/s", "17.7.2, 27.7",
         "all devices");
   s.Add("tokens a second", step_tokens / StepSeconds(c), "1/s", "17.5.2", OnDevices(c));
-}
-
-void AddServing(const Chosen& c, Budget* budget) {
-  Section s("serving", &budget->lines);
-  s.AddBytes("keys and values of a token", models::KvCacheBytes(c.model, 1, c.kv_width), "(27.10)",
-             Grouped(c.kv_width) + " B a number");
-  s.AddBytes("of a request", models::KvCacheBytes(c.model, c.context, c.kv_width), "(27.10), windows kept",
-             "T " + Grouped(c.context));
-  Server server{.model = c.model,
-                .roof = hardware::RoofOf(c.device, c.serving_format),
-                .weight_bits = c.weight_bits,
-                .kv_width = Number(c.kv_width)};
-  s.Add("weights", WeightBytes(server), "B", "(27.9), scales left out", Short(c.weight_bits) + " bits");
-  // The fewest devices, by twos, that hold the weights and one request.
-  const double memory = Number(c.device.usable_memory.count());
-  for (std::int64_t t = 1; models::CanShare(c.model, t); t *= 2) {
-    server.tensor = t;
-    if (RequestsThatFit(server, memory, 0, c.context) > 0) break;
-  }
-  const std::int64_t requests = RequestsThatFit(server, memory, 0, c.context);
-  s.AddCount("devices of a copy", server.tensor, "(27.11): weights and a request fit", "");
-  s.AddCount("requests at once", requests, "(27.11)", "T " + Grouped(c.context) + " each; no working space");
-  if (requests == 0) {
-    budget->warnings.push_back(
-        "serving: weights and one request fit into no tensor group that the heads allow");
-    return;
-  }
-  s.Add("prefill", PrefillSeconds(server, c.context), "s", "(27.17): 17.8.2 with attention, A13",
-        "at the peak");
-  const bool experts = c.model.experts.routed > 0;
-  s.Add("decode step, one request", DecodeSeconds(server, 1, c.context), "s",
-        experts ? "(27.17): 17.8.3, of E experts E(1-(1-k/E)^B)" : "(27.17): 17.8.3",
-        "at the peak" + ExpertsText(c.model, 1));
-  const double step = DecodeSeconds(server, requests, c.context);
-  s.Add("decode step, all of them", step, "s",
-        experts ? "(27.17): 17.8.4 as E16, of E experts E(1-(1-k/E)^B)" : "(27.17): 17.8.4 as E16",
-        Grouped(requests) + " requests" + ExpertsText(c.model, requests));
-  s.Add("tokens a second of a copy", Throughput(Number(requests), step), "1/s", "17.8.4", "decode only");
 }
 
 }  // namespace scenarios

@@ -14,8 +14,6 @@
 namespace scenarios {
 namespace {
 
-constexpr std::int64_t kMostParameters = 1'000'000'000'000'000;  // 18 bytes of each fit 63 bits
-
 std::string Text(std::int64_t n) { return Grouped(n); }
 
 const char* RecomputeText(models::Recompute r) {
@@ -190,6 +188,7 @@ void ChoosePrice(const BudgetRequest& r, Chooser* choose, Chosen* c) {
 }
 
 void ChooseServing(const BudgetRequest& r, Chooser* choose, Chosen* c) {
+  if (r.page) c->page = (*choose)("page", r.page, std::int64_t{0}, "", Text);
   c->context = (*choose)("context", r.context, std::min<std::int64_t>(c->model.max_positions, 4096),
                          "tokens of a request: the model's longest, 4,096 at most", Text);
   c->weight_bits = (*choose)("weight_bits", r.weight_bits, 16.0, "BF16", Short);

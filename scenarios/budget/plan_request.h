@@ -11,6 +11,8 @@
 
 namespace scenarios {
 
+inline constexpr std::int64_t kMostParameters = 1'000'000'000'000'000;  // 18 bytes of each fit 63 bits
+
 struct Chosen {
   models::Model model;
   hardware::Device device;
@@ -39,6 +41,7 @@ struct Chosen {
   std::int64_t context = 1;
   double weight_bits = 16;
   std::int64_t kv_width = 2;
+  std::int64_t page = 0;  // tokens; 0 = requests have the room of their tokens
 
   std::vector<Assumption> assumptions;
 

@@ -79,6 +79,21 @@ TEST(Budget, OfFp32HasNoMasterCopy) {
               ElementsAre(HasSubstr("format: BF16 needs compute capability 8.0")));
 }
 
+// Exercise 27.4: 700 tokens in pages of 16 reserve 704; as many requests fit as of 704 tokens without pages.
+TEST(Budget, OfPagesHoldsWholeOnesOfARequest) {
+  BudgetRequest request = Of("llama3_8b");
+  request.context = 700;
+  request.page = 16;
+  const Budget paged = Make(request);
+  EXPECT_EQ(paged.line("serving", "tokens reserved a request").value, 704);
+  EXPECT_NEAR(paged.line("serving", "of them empty").value, 100 * 4.0 / 704, 1e-9);
+  EXPECT_NEAR(paged.line("serving", "spared by paging").value, 100 * (1 - 704.0 / 8192), 1e-9);
+  request.page.reset();
+  request.context = 704;
+  EXPECT_EQ(paged.line("serving", "requests at once").value,
+            Make(request).line("serving", "requests at once").value);
+}
+
 TEST(Budget, RefusesStagesThatAreNotTheModels) {
   BudgetRequest request = Of("llama_7b");
   request.pipeline = 2;
