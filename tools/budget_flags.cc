@@ -33,6 +33,9 @@ constexpr Choice kChoices[] = {
     {"micro", "sequences of a micro-batch"},
     {"optimizer", "adamw, adamw-8bit, sgd-momentum, adam-mini, adafactor, muon"},
     {"gradient-bytes", "2 or 4"},
+    {"lora-rank", "of adapters beside frozen weights"},
+    {"lora-targets", "query-value, attention, all-linear: matrices that have one"},
+    {"base-bits", "4 (NF4), 8 or 16: of a frozen weight"},
     {"recompute", "none, selective, full"},
     {"attention", "how its FLOPs are counted: full, causal"},
     {"spares", "part of the devices beside those that work"},
@@ -192,6 +195,13 @@ void ReadBudgetFlags(Flags& flags, BudgetRequest* r) {
     optimizers.emplace_back(models::ToText(kind), kind);
   }
   flags.OneOf("optimizer", optimizers, &r->optimizer);
+  flags.Number("lora-rank", kOne, std::int64_t{16'384}, &r->lora_rank);
+  flags.OneOf<models::AdapterTargets>("lora-targets",
+                                      {{"query-value", models::AdapterTargets::kQueryValue},
+                                       {"attention", models::AdapterTargets::kAttention},
+                                       {"all-linear", models::AdapterTargets::kAllLinear}},
+                                      &r->lora_targets);
+  flags.OneOf<std::int64_t>("base-bits", {{"4", 4}, {"8", 8}, {"16", 16}}, &r->base_bits);
   flags.OneOf<models::Recompute>("recompute",
                                  {{"none", models::Recompute::kNone},
                                   {"selective", models::Recompute::kSelective},

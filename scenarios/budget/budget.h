@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hardware/device.h"
+#include "models/adapters.h"
 #include "models/flops.h"
 #include "models/memory.h"
 #include "models/model.h"
@@ -44,7 +45,11 @@ struct BudgetRequest {
   std::optional<sim::AttentionKind> attention_kind;  // decides what is kept of it
   bool dropout = false;
   std::optional<models::AttentionCount> attention;
-  std::optional<double> utilisation;  // MFU
+  // Fine-tuning: the model's weights are frozen, and adapters of this rank beside them are trained.
+  std::optional<std::int64_t> lora_rank;
+  std::optional<models::AdapterTargets> lora_targets;
+  std::optional<std::int64_t> base_bits;  // of the frozen linear layers: 4, 8, 16
+  std::optional<double> utilisation;      // MFU
   std::optional<double> usd_per_device_hour;
   // Reserves, each for its own purpose (limits.h): of the devices, of the time, of a device's memory.
   std::optional<double> spares, maintenance, safety;

@@ -41,12 +41,27 @@ struct DeviceMemory {
   sim::Bytes total() const { return state.total() + gathered + activations + recomputed + head; }
 };
 
+// Frozen weights of a stage, and its adapters: whole on every rank of a tensor group, an upper bound.
+models::TrainingState FrozenStateOf(const Chosen& c, const models::StageParameters& p, std::int64_t stage) {
+  const std::int64_t matrices = (p.attention + p.mlp + p.experts).total();
+  const std::int64_t adapters =
+      static_cast<std::int64_t>(sim::Wide{c.adapters} * LayersOf(c, stage) / c.model.layers);
+  return models::AdapterTrainingState(c.BaseBytes(matrices, p.total().total() - matrices), adapters,
+                                      c.widths);
+}
+
 // The optimizer's part is in proportion to the parameters held, which is exact for AdamW and SGD.
-models::TrainingState StateOf(const Chosen& c, std::int64_t held) {
+models::TrainingState TrainedStateOf(const Chosen& c, std::int64_t held) {
   models::TrainingState state = models::AdamWStateOf(held, c.widths);
   const sim::Wide of_model = models::OptimizerStateBytes(c.model, c.optimizer).count();
   state.optimizer =
       sim::Bytes(static_cast<std::int64_t>(of_model * held / models::ParametersOf(c.model).total()));
+  return state;
+}
+
+models::TrainingState StateOf(const Chosen& c, const models::StageParameters& p, std::int64_t stage) {
+  const models::TrainingState state =
+      c.frozen() ? FrozenStateOf(c, p, stage) : TrainedStateOf(c, p.total().total());
   models::TrainingState share = models::ShareOf(state, c.zero_stage, c.data);
   // A pipeline's gradients are reduced behind its last micro-batch.
   if (c.pipeline > 1) share.gradients = state.gradients;
@@ -64,7 +79,7 @@ sim::Bytes GatheredOf(const Chosen& c, std::int64_t held, std::int64_t widest) {
 DeviceMemory MemoryOf(const Chosen& c, std::int64_t stage) {
   DeviceMemory memory;
   const models::StageParameters p = StageOf(c, stage);
-  memory.state = StateOf(c, p.total().total());
+  memory.state = StateOf(c, p, stage);
   const models::Execution e = c.execution();
   sim::Bytes of_layer, whole;
   std::int64_t widest = 0;
@@ -83,8 +98,11 @@ DeviceMemory MemoryOf(const Chosen& c, std::int64_t stage) {
     memory.head = models::ActivationBytes(models::HeadBlock(c.model, e), models::Recompute::kNone);
   }
   memory.gathered = GatheredOf(c, p.total().total(), widest);
-  // Gradients that wait to be scattered.
-  if (c.zero_stage >= 2 && c.pipeline == 1) memory.gathered += sim::Bytes(c.widths.gradient * widest);
+  // Frozen weights of few bits are widened a layer at a time.
+  if (c.base_bits < 16) memory.gathered += sim::Bytes(2 * widest);
+  // Gradients that wait to be scattered; adapters have few.
+  if (c.zero_stage >= 2 && c.pipeline == 1 && !c.frozen())
+    memory.gathered += sim::Bytes(c.widths.gradient * widest);
   return memory;
 }
 
@@ -117,6 +135,11 @@ void AddParameters(const Chosen& c, Budget* budget) {
   s.AddCount("vocabulary", p.table + p.output, "17.2.4",
              "V " + Grouped(c.model.vocabulary) + (c.model.tied_embedding ? "; tied" : "; untied"));
   s.AddCount("positions", p.positions, "learned table");
+  if (c.frozen()) {
+    s.AddCount("adapters", c.adapters, "27.5: rank x (out + in) of each matrix",
+               "rank " + Grouped(c.lora_rank));
+    s.Add("trained", 100 * Number(c.adapters) / Number(p.total() + c.adapters), "%", "of all of them", "");
+  }
   s.Add("share of the table", 100 * Number(p.table) / Number(p.total()), "%", "17.2.4: V d / P", "");
 }
 
@@ -131,7 +154,9 @@ void AddFlops(const Chosen& c, Budget* budget) {
   s.Add("forward, attention", Number(forward.attention) / tokens, "FLOP", "(27.7)", of);
   s.Add("forward, logits", Number(forward.logits) / tokens, "FLOP", "17.3.6: 2 d V",
         "V " + Grouped(c.model.vocabulary));
-  s.Add("forward and backward", c.flops_of_token(), "FLOP", "(27.8) three times: model FLOPs",
+  s.Add("forward and backward", c.flops_of_token(), "FLOP",
+        c.frozen() ? "(27.8) twice: frozen weights have no gradient; adapters thrice"
+                   : "(27.8) three times: model FLOPs",
         of + "; with logits");
   const double again =
       c.recompute == models::Recompute::kFull

@@ -40,34 +40,52 @@ double NotGathered(const Chosen& c) {
   return once * Number(c.micro_batches);
 }
 
+// What a rank gathers of weights and reduces of gradients; of adapters beside frozen weights the weights that
+// ZeRO-3 cuts, and the adapters' gradients.
+DataVolume DataVolumeOfRank(const Chosen& c) {
+  const double ranks = Number(c.tensor * c.pipeline);
+  DataParallelism d{.zero_stage = c.zero_stage,
+                    .ranks = c.data,
+                    .parameters = Number(models::ParametersOf(c.model).total()) / ranks,
+                    .weight_width = Number(c.widths.weight),
+                    .gradient_width = Number(c.widths.gradient),
+                    .micro_batches = c.micro_batches,
+                    .pipeline = c.pipeline > 1};
+  DataVolume volume = DataVolumeOf(d);
+  if (c.frozen()) {
+    const double frozen = Number(c.state().weights.count() - c.adapters * c.widths.weight);
+    d.weight_width = frozen / ranks / d.parameters;
+    const double gathers = c.zero_stage == 3 ? DataVolumeOf(d).gathers : 0;
+    d.parameters = Number(c.adapters) / Number(c.pipeline);
+    d.weight_width = Number(c.widths.weight);
+    volume = DataVolumeOf(d);
+    volume.gathers += gathers;
+  }
+  volume.gathers -= NotGathered(c);
+  return volume;
+}
+
 }  // namespace
 
 void AddTraffic(const Chosen& c, Budget* budget) {
   const double tokens = Number(c.micro_batch * c.sequence_length), hidden = Number(c.model.hidden);
-  const double held = Number(models::ParametersOf(c.model).total()) / Number(c.tensor * c.pipeline);
-  const DataVolume data = DataVolumeOf({.zero_stage = c.zero_stage,
-                                        .ranks = c.data,
-                                        .parameters = held,
-                                        .weight_width = Number(c.widths.weight),
-                                        .gradient_width = Number(c.widths.gradient),
-                                        .micro_batches = c.micro_batches,
-                                        .pipeline = c.pipeline > 1});
+  const DataVolume data = DataVolumeOfRank(c);
   const std::string per = Grouped(c.micro_batches) + " micro-batches";
   const double width = Number(c.widths.weight);  // of activations too
   Section s("sent by a device in a step", &budget->lines);
-  s.Add("weights gathered", data.gathers - NotGathered(c), "B",
+  s.Add("weights gathered", data.gathers, "B",
         c.pipeline > 1 && c.zero_stage == 3 ? "17.4.8 as E2; one more than micro-batches of 1F1B"
                                             : "17.4.8 as E2 corrects it",
         "data " + Grouped(c.data) + "; " + per);
   s.Add("gradients reduced", data.reductions, "B", "17.6.3 as E23 corrects it",
-        "1/(tensor pipeline) of the model");
+        c.frozen() ? "of adapters" : "1/(tensor pipeline) of the model");
   const double layers = Number(*std::max_element(c.stage_layers.begin(), c.stage_layers.end()));
   const double micro_batches = Number(c.micro_batches);
   s.Add("tensor group", TensorVolumeOfLayer(tokens, hidden, width, c.tensor) * layers * micro_batches, "B",
         "17.6.4: four reductions a layer", "tensor " + Grouped(c.tensor));
   s.Add("pipeline", c.pipeline > 1 ? PipelineVolumeOfBoundary(tokens, hidden, width) * micro_batches : 0, "B",
         "17.6.5: a boundary, both ways", "pipeline " + Grouped(c.pipeline));
-  s.Add("rate for all of it", RateNeeded(data.total() - NotGathered(c), StepSeconds(c)), "B/s",
+  s.Add("rate for all of it", RateNeeded(data.total(), StepSeconds(c)), "B/s",
         "17.6.10: data parallelism within a step", "step " + Short(StepSeconds(c)) + " s");
   constexpr std::int64_t kPorts = 64;  // of an NDR switch
   const std::int64_t nodes =
@@ -119,12 +137,12 @@ void AddTime(const Chosen& c, Budget* budget) {
 }
 
 void AddSaves(const Chosen& c, Budget* budget) {
-  const models::TrainingState state = models::TrainingStateOf(c.model, c.optimizer, c.widths);
-  const sim::Bytes save = SaveBytes(state);
+  const sim::Bytes save = SaveBytes(c.saved());
   const double mtbf = HoursBetweenFailures(kDeviceHoursBetweenFailures, Number(c.devices)) * 3600;
   const double copy = Number(save.count()) / Number(c.devices) / c.device.pcie.achieved.bytes_per_second();
   Section s("checkpoints", &budget->lines);
-  s.AddBytes("one save", save, "17.7.3 as E19: weights, master, optimizer", "no gradients");
+  s.AddBytes("one save", save, "17.7.3 as E19: weights, master, optimizer",
+             c.frozen() ? "of adapters alone" : "no gradients");
   s.Add("copy to the hosts", copy, "s", "17.7.4: what an asynchronous save stalls for",
         "PCIe " + Short(c.device.pcie.achieved.bytes_per_second() * 1e-9) + " GB/s; shares are equal");
   s.Add("between failures", mtbf / 3600, "h", "17.7.4 as E18",

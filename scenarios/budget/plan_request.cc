@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 
 #include "models/parameters.h"
@@ -35,6 +34,32 @@ std::string TensorGroups(const models::Model& model) {
 }
 
 const char* YesText(bool yes) { return yes ? "yes" : "no"; }
+
+// Adapters beside frozen weights, where they are asked for.
+void ChooseAdapters(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
+  if (!r.lora_rank) {
+    if (r.base_bits || r.lora_targets) {
+      errors->push_back("lora_rank: is not given, and without adapters no weight is frozen; give it");
+    }
+    return;
+  }
+  c->lora_rank = (*choose)("lora_rank", r.lora_rank, std::int64_t{0}, "", Text);
+  const auto targets = (*choose)("lora_targets", r.lora_targets, models::AdapterTargets::kAllLinear,
+                                 "Dettmers et al. 2023, section 4", [](models::AdapterTargets t) {
+                                   return t == models::AdapterTargets::kQueryValue  ? "query-value"
+                                          : t == models::AdapterTargets::kAttention ? "attention"
+                                                                                    : "all-linear";
+                                 });
+  c->base_bits = (*choose)("base_bits", r.base_bits, std::int64_t{16}, "frozen weights as they are", Text);
+  c->adapters = models::AdapterParameters(c->model, targets, c->lora_rank);
+  if (c->optimizer != models::OptimizerKind::kAdamW) {
+    errors->push_back(std::string("optimizer: ") + models::ToText(c->optimizer) +
+                      " of adapters is not budgeted; adamw is wanted");
+  }
+  if (c->format == sim::NumberFormat::kFp32) {
+    errors->push_back("format: FP32 beside frozen weights is not budgeted; bf16 or fp16 is wanted");
+  }
+}
 
 // The 16 bits that the device multiplies, unless asked for another one.
 void ChooseFormat(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
@@ -100,11 +125,12 @@ void ChooseCuts(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<
 void ChooseLayout(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
   c->tensor = (*choose)("tensor", r.tensor, std::int64_t{1}, "no tensor parallelism unless asked for", Text);
   c->pipeline = (*choose)("pipeline", r.pipeline, std::int64_t{1}, "no pipeline unless asked for", Text);
-  const int zero = c->pipeline > 1 ? 1 : 3;
-  c->zero_stage = (*choose)(
-      "zero", r.zero_stage, zero,
-      zero == 3 ? "cuts everything, so most models fit" : "a pipeline holds weights and gradients whole",
-      [](int stage) { return std::to_string(stage); });
+  const int zero = c->pipeline > 1 || c->frozen() ? 1 : 3;
+  c->zero_stage = (*choose)("zero", r.zero_stage, zero,
+                            zero == 3     ? "cuts everything, so most models fit"
+                            : c->frozen() ? "frozen weights are held whole"
+                                          : "a pipeline holds weights and gradients whole",
+                            [](int stage) { return std::to_string(stage); });
   if (!models::CanShare(c->model, c->tensor)) {
     errors->push_back("tensor: " + Grouped(c->tensor) + " does not divide the " + Grouped(c->model.heads) +
                       " query heads, " + Grouped(c->model.kv_heads) + " key heads and feed-forward of \"" +
@@ -218,41 +244,6 @@ void CheckContext(const Chosen& c, std::vector<std::string>* errors) {
 
 }  // namespace
 
-std::string Grouped(std::int64_t count) {
-  std::string text = std::to_string(count);
-  for (std::size_t i = text.size(); i > (text[0] == '-' ? 4u : 3u);) text.insert(i -= 3, 1, ',');
-  return text;
-}
-
-std::string Short(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
-
-double Chosen::flops_of_token() const {
-  return static_cast<double>(models::ModelFlops(model, 1, sequence_length, attention)) /
-         static_cast<double>(sequence_length);
-}
-
-sim::Bytes Chosen::memory() const {
-  return sim::Bytes(
-      static_cast<std::int64_t>(static_cast<double>(device.usable_memory.count()) * (1 - margins.safety)));
-}
-
-models::Execution Chosen::execution() const {
-  models::Execution e;
-  e.tensor = tensor;
-  e.sequence_parallel = sequence_parallel;
-  e.micro_batch = micro_batch;
-  e.sequence_length = sequence_length;
-  e.format = format;
-  e.gradient_fp32 = widths.gradient == 4;
-  e.attention = attention_kind;
-  e.dropout = dropout;
-  return e;
-}
-
 Chosen Choose(const BudgetRequest& r, std::vector<std::string>* errors) {
   Chosen c{.model = r.model, .device = r.device};
   Chooser choose(&c.assumptions);
@@ -287,6 +278,7 @@ Chosen Choose(const BudgetRequest& r, std::vector<std::string>* errors) {
   c.recompute = choose("recompute", r.recompute, models::Recompute::kFull, "the least memory", RecomputeText);
   c.attention_kind = choose("attention_kernel", r.attention_kind, sim::AttentionKind::kFlash2,
                             "fused: scores are not kept", [](auto kind) { return hardware::ToText(kind); });
+  ChooseAdapters(r, &choose, &c, errors);
   c.dropout = r.dropout;
   if (c.dropout) c.assumptions.push_back({"dropout", "yes", "given"});
   ChoosePrice(r, &choose, &c);

@@ -30,6 +30,9 @@ struct Chosen {
   bool regather_last = true;
   models::OptimizerKind optimizer = models::OptimizerKind::kAdamW;
   models::StateWidths widths;
+  std::int64_t lora_rank = 0;  // 0: all parameters are trained
+  std::int64_t adapters = 0;   // their parameters
+  std::int64_t base_bits = 16;
   models::Recompute recompute = models::Recompute::kFull;
   sim::AttentionKind attention_kind = sim::AttentionKind::kFlash2;
   bool dropout = false;
@@ -46,6 +49,11 @@ struct Chosen {
   std::vector<Assumption> assumptions;
 
   double flops_of_token() const;  // model FLOPs, forward and backward
+  bool frozen() const { return lora_rank > 0; }
+  models::TrainingState state() const;  // of the whole model
+  models::TrainingState saved() const;  // and what of it is saved: of frozen weights nothing
+  // Frozen weights: matrices of layers in base_bits with their scales, the rest in 16.
+  sim::Bytes BaseBytes(std::int64_t matrices, std::int64_t rest) const;
   double flops() const { return flops_of_token() * tokens; }
   sim::Bytes memory() const;  // of a device, less what is kept free
   models::Execution execution() const;
