@@ -24,6 +24,8 @@ struct Choice {
 constexpr Choice kChoices[] = {
     {"tensor", "ranks that share each layer"},
     {"pipeline", "stages"},
+    {"context-ranks", "that share a sequence, in a ring"},
+    {"expert", "groups that share the routed experts"},
     {"sequence-parallel", "yes or no: norms and residuals cut by the tensor group too"},
     {"zero", "0 to 3: what data ranks cut"},
     {"prefetch", "units that zero=3 gathers ahead"},
@@ -168,6 +170,8 @@ void ReadBudgetFlags(Flags& flags, BudgetRequest* r) {
   flags.Number("micro", kOne, std::int64_t{1'000'000}, &r->micro_batch);
   flags.Number("tensor", kOne, std::int64_t{1024}, &r->tensor);
   flags.Number("pipeline", kOne, std::int64_t{10'000}, &r->pipeline);
+  flags.Number("context-ranks", kOne, std::int64_t{4096}, &r->context_ranks);
+  flags.Number("expert", kOne, std::int64_t{1'000'000}, &r->expert);
   flags.Number("devices", kOne, kMany, &r->devices);
   flags.Number("days", 1e-3, 1e5, &r->days);
   flags.Number("mfu", 1e-3, 1.0, &r->utilisation);

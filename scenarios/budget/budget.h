@@ -31,11 +31,13 @@ struct BudgetRequest {
   std::optional<std::int64_t> global_batch;  // sequences
   std::optional<std::int64_t> micro_batch;
   std::optional<std::int64_t> tensor, pipeline;
-  std::optional<std::int64_t> devices;      // or
-  std::optional<double> days;               // the deadline that says how many
-  std::vector<std::int64_t> stage_layers;   // of each stage; empty = even, the first ones have one more
-  std::optional<bool> sequence_parallel;    // of what a tensor group does not cut otherwise
-  std::optional<sim::NumberFormat> format;  // of weights and activations: BF16, FP16, FP32
+  std::optional<std::int64_t> context_ranks;  // that share a sequence, in a ring
+  std::optional<std::int64_t> expert;         // groups that share the routed experts, all-to-all
+  std::optional<std::int64_t> devices;        // or
+  std::optional<double> days;                 // the deadline that says how many
+  std::vector<std::int64_t> stage_layers;     // of each stage; empty = even, the first ones have one more
+  std::optional<bool> sequence_parallel;      // of what a tensor group does not cut otherwise
+  std::optional<sim::NumberFormat> format;    // of weights and activations: BF16, FP16, FP32
   std::optional<int> zero_stage;
   std::optional<std::int64_t> prefetch;  // ZeRO-3: units gathered ahead of the one in hand
   std::optional<bool> regather_last;     // ZeRO-3: also the unit that the backward begins with

@@ -32,13 +32,14 @@ models::StageParameters StageOf(const Chosen& c, std::int64_t stage) {
                                    .embedding = stage == 0,
                                    .head = stage == c.pipeline - 1,
                                    .first_layer = first},
-                                  {.tensor = c.tensor});
+                                  {.tensor = c.tensor, .expert = c.expert});
 }
 
 struct DeviceMemory {
   models::TrainingState state;
   sim::Bytes gathered, activations, recomputed, head;
-  sim::Bytes total() const { return state.total() + gathered + activations + recomputed + head; }
+  sim::Bytes passed;  // keys and values of other ranks
+  sim::Bytes total() const { return state.total() + gathered + activations + recomputed + head + passed; }
 };
 
 // Frozen weights of a stage, and its adapters: whole on every rank of a tensor group, an upper bound.
@@ -59,13 +60,24 @@ models::TrainingState TrainedStateOf(const Chosen& c, std::int64_t held) {
   return state;
 }
 
-models::TrainingState StateOf(const Chosen& c, const models::StageParameters& p, std::int64_t stage) {
-  const models::TrainingState state =
-      c.frozen() ? FrozenStateOf(c, p, stage) : TrainedStateOf(c, p.total().total());
-  models::TrainingState share = models::ShareOf(state, c.zero_stage, c.data);
-  // A pipeline's gradients are reduced behind its last micro-batch.
-  if (c.pipeline > 1) share.gradients = state.gradients;
+models::TrainingState operator+(const models::TrainingState& a, const models::TrainingState& b) {
+  return {a.weights + b.weights, a.gradients + b.gradients, a.master + b.master, a.optimizer + b.optimizer};
+}
+
+// Of `whole`, what one of so many ranks holds. A pipeline's gradients are reduced behind its last
+// micro-batch.
+models::TrainingState ShareOfRank(const Chosen& c, const models::TrainingState& whole, std::int64_t ranks) {
+  models::TrainingState share = models::ShareOf(whole, c.zero_stage, ranks);
+  if (c.pipeline > 1) share.gradients = whole.gradients;
   return share;
+}
+
+// Spread experts have fewer ranks that hold the same.
+models::TrainingState StateOf(const Chosen& c, const models::StageParameters& p, std::int64_t stage) {
+  if (c.frozen()) return ShareOfRank(c, FrozenStateOf(c, p, stage), c.copies());
+  const std::int64_t experts = c.expert > 1 ? p.experts.total() : 0;
+  return ShareOfRank(c, TrainedStateOf(c, p.total().total() - experts), c.copies()) +
+         ShareOfRank(c, TrainedStateOf(c, experts), c.copies() / c.expert);
 }
 
 // Weights that are cut, while they are whole: the layer in hand and those gathered ahead of it; in a
@@ -89,7 +101,8 @@ DeviceMemory MemoryOf(const Chosen& c, std::int64_t stage) {
     of_layer = std::max(of_layer, models::LayerActivationBytes(c.model, e, i, c.recompute));
     whole = std::max(whole, models::LayerActivationBytes(c.model, e, i, models::Recompute::kNone));
     const models::Stage one{.layers = 1, .first_layer = i};
-    widest = std::max(widest, models::ParametersOfRank(c.model, one, {.tensor = c.tensor}).total().total());
+    const models::TensorShape shape{.tensor = c.tensor, .expert = c.expert};
+    widest = std::max(widest, models::ParametersOfRank(c.model, one, shape).total().total());
   }
   const std::int64_t in_flight = std::min(c.pipeline - stage, c.micro_batches);
   memory.activations = in_flight * LayersOf(c, stage) * of_layer;
@@ -97,6 +110,8 @@ DeviceMemory MemoryOf(const Chosen& c, std::int64_t stage) {
   if (stage == c.pipeline - 1) {
     memory.head = models::ActivationBytes(models::HeadBlock(c.model, e), models::Recompute::kNone);
   }
+  // A block that comes and one that goes, and their gradients.
+  if (c.context_ranks > 1) memory.passed = 4 * models::KeyValueBytes(c.model, e, 1);
   memory.gathered = GatheredOf(c, p.total().total(), widest);
   // Frozen weights of few bits are widened a layer at a time.
   if (c.base_bits < 16) memory.gathered += sim::Bytes(2 * widest);
@@ -179,7 +194,7 @@ void AddMemory(const Chosen& c, Budget* budget) {
   const DeviceMemory memory = MemoryOf(c, fullest);
   const std::string held =
       Grouped(StageOf(c, fullest).total().total()) + " parameters of stage " + Grouped(fullest);
-  const std::string cut = "ZeRO-" + std::to_string(c.zero_stage) + " over " + Grouped(c.data);
+  const std::string cut = "ZeRO-" + std::to_string(c.zero_stage) + " over " + Grouped(c.copies());
   Section s("memory of a device", &budget->lines);
   s.AddBytes("weights", memory.state.weights, "(27.12) to (27.15)", held + "; " + cut);
   s.AddBytes("gradients", memory.state.gradients, "(27.12) to (27.15)",
@@ -192,10 +207,14 @@ void AddMemory(const Chosen& c, Budget* budget) {
                  : "(27.16): weights of the layer in hand and ahead, one's gradients",
              cut);
   s.AddBytes("activations", memory.activations, "17.4.5, tensor by tensor",
-             "micro-batch " + Grouped(c.micro_batch) + " x " + Grouped(c.sequence_length) + "; in flight " +
+             "micro-batch " + Grouped(c.micro_batch) + " x " + Grouped(c.local_length()) + "; in flight " +
                  Grouped(std::min(c.pipeline - fullest, c.micro_batches)));
   s.AddBytes("one layer again", memory.recomputed, "17.4.6", "while its backward runs");
   s.AddBytes("logits and loss", memory.head, "FP32, whole vocabulary", "V " + Grouped(c.model.vocabulary));
+  if (c.context_ranks > 1) {
+    s.AddBytes("keys of other ranks", memory.passed, "a block in, one out, and their gradients",
+               "ring of " + Grouped(c.context_ranks));
+  }
   s.AddBytes("total", memory.total(), "(27.16), all at once: an upper bound");
   s.AddBytes("usable", c.memory(), "the device's file", "safety " + Short(c.margins.safety));
   budget->fits = memory.total() <= c.memory();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/parameters.h"
+#include "models/transformer.h"
 #include "scenarios/budget/budget_parts.h"
 #include "scenarios/budget/data_storage.h"
 #include "scenarios/budget/limits.h"
@@ -29,6 +30,19 @@ std::string OnDevices(const Chosen& c) {
          Short(c.utilisation);
 }
 
+// Layers with experts, of the stage that has most.
+std::int64_t MostExpertLayers(const Chosen& c) {
+  std::int64_t layer = 0, most = 0;
+  for (const std::int64_t layers : c.stage_layers) {
+    std::int64_t mine = 0;
+    for (const std::int64_t end = layer + layers; layer < end; ++layer) {
+      mine += models::HasExperts(c.model, layer) ? 1 : 0;
+    }
+    most = std::max(most, mine);
+  }
+  return most;
+}
+
 // Of the gathers of ZeRO-3, those of the head's unit for the backward, where it stays whole from the forward
 // on.
 double NotGathered(const Chosen& c) {
@@ -36,7 +50,7 @@ double NotGathered(const Chosen& c) {
   const models::Stage last{.layers = 0, .head = true, .first_layer = c.model.layers};
   const models::StageParameters p = models::ParametersOfRank(c.model, last, {.tensor = c.tensor});
   const double bytes = Number(p.total().total() * c.widths.weight);
-  const double once = VolumeOf(sim::CollectiveKind::kAllGather, bytes, c.data).sent;
+  const double once = VolumeOf(sim::CollectiveKind::kAllGather, bytes, c.copies()).sent;
   return once * Number(c.micro_batches);
 }
 
@@ -44,9 +58,11 @@ double NotGathered(const Chosen& c) {
 // ZeRO-3 cuts, and the adapters' gradients.
 DataVolume DataVolumeOfRank(const Chosen& c) {
   const double ranks = Number(c.tensor * c.pipeline);
+  const models::ModelParameters p = models::ParametersOf(c.model);
+  const double experts = c.expert > 1 ? Number(p.layers.experts) : 0;
   DataParallelism d{.zero_stage = c.zero_stage,
-                    .ranks = c.data,
-                    .parameters = Number(models::ParametersOf(c.model).total()) / ranks,
+                    .ranks = c.copies(),
+                    .parameters = (Number(p.total()) - experts) / ranks,
                     .weight_width = Number(c.widths.weight),
                     .gradient_width = Number(c.widths.gradient),
                     .micro_batches = c.micro_batches,
@@ -61,6 +77,13 @@ DataVolume DataVolumeOfRank(const Chosen& c) {
     volume = DataVolumeOf(d);
     volume.gathers += gathers;
   }
+  if (experts > 0) {
+    d.ranks = c.copies() / c.expert;
+    d.parameters = experts / ranks / Number(c.expert);
+    const DataVolume of_experts = DataVolumeOf(d);
+    volume.gathers += of_experts.gathers;
+    volume.reductions += of_experts.reductions;
+  }
   volume.gathers -= NotGathered(c);
   return volume;
 }
@@ -68,7 +91,7 @@ DataVolume DataVolumeOfRank(const Chosen& c) {
 }  // namespace
 
 void AddTraffic(const Chosen& c, Budget* budget) {
-  const double tokens = Number(c.micro_batch * c.sequence_length), hidden = Number(c.model.hidden);
+  const double tokens = Number(c.micro_batch * c.local_length()), hidden = Number(c.model.hidden);
   const DataVolume data = DataVolumeOfRank(c);
   const std::string per = Grouped(c.micro_batches) + " micro-batches";
   const double width = Number(c.widths.weight);  // of activations too
@@ -78,13 +101,31 @@ void AddTraffic(const Chosen& c, Budget* budget) {
                                             : "17.4.8 as E2 corrects it",
         "data " + Grouped(c.data) + "; " + per);
   s.Add("gradients reduced", data.reductions, "B", "17.6.3 as E23 corrects it",
-        c.frozen() ? "of adapters" : "1/(tensor pipeline) of the model");
+        c.frozen()     ? "of adapters"
+        : c.expert > 1 ? "experts over their own ranks"
+                       : "1/(tensor pipeline) of the model");
   const double layers = Number(*std::max_element(c.stage_layers.begin(), c.stage_layers.end()));
   const double micro_batches = Number(c.micro_batches);
   s.Add("tensor group", TensorVolumeOfLayer(tokens, hidden, width, c.tensor) * layers * micro_batches, "B",
         "17.6.4: four reductions a layer", "tensor " + Grouped(c.tensor));
   s.Add("pipeline", c.pipeline > 1 ? PipelineVolumeOfBoundary(tokens, hidden, width) * micro_batches : 0, "B",
         "17.6.5: a boundary, both ways", "pipeline " + Grouped(c.pipeline));
+  if (c.context_ranks > 1) {
+    const double keys = Number(models::KeyValueBytes(c.model, c.execution(), 1).count());
+    // The backward passes them on once more, and their gradients; the core runs again where it is recomputed.
+    const double passes = c.recompute == models::Recompute::kNone ? 3 : 4;
+    s.Add("context group", keys * Number(c.context_ranks - 1) * passes * layers * micro_batches, "B",
+          "17.6.7: keys and values, n - 1 times", "ring of " + Grouped(c.context_ranks));
+  }
+  if (c.expert > 1) {
+    // A dispatch and a combine each pass; of a tensor group each rank sends its part of the tokens, to all
+    // ranks that an expert is cut over.
+    const double sent = CopiesSent(Number(c.model.experts.per_token * c.tensor), c.expert * c.tensor);
+    const double of_layer = ExpertVolumeOfLayer(tokens / Number(c.tensor), hidden, width, sent) *
+                            (c.recompute == models::Recompute::kFull ? 1.5 : 1);
+    s.Add("experts", of_layer * Number(MostExpertLayers(c)) * micro_batches, "B",
+          "17.6.6 as E9: dispatch and combine", "expert " + Grouped(c.expert) + "; even load");
+  }
   s.Add("rate for all of it", RateNeeded(data.total(), StepSeconds(c)), "B/s",
         "17.6.10: data parallelism within a step", "step " + Short(StepSeconds(c)) + " s");
   constexpr std::int64_t kPorts = 64;  // of an NDR switch

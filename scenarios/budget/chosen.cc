@@ -56,6 +56,8 @@ models::Execution Chosen::execution() const {
   models::Execution e;
   e.tensor = tensor;
   e.sequence_parallel = sequence_parallel;
+  e.context.ranks = context_ranks;
+  e.experts.expert = expert;
   e.micro_batch = micro_batch;
   e.sequence_length = sequence_length;
   e.format = format;

@@ -77,6 +77,45 @@ void ChooseFormat(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vecto
   c->assumptions.push_back({"peak", Short(c->peak * 1e-12) + " TFLOP/s", "the device's file, dense"});
 }
 
+// Rings that share a sequence, where they are asked for.
+void ChooseContext(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
+  if (!r.context_ranks) return;
+  c->context_ranks = (*choose)("context_ranks", r.context_ranks, std::int64_t{1}, "", Text);
+  if (c->context_ranks == 1) return;
+  if (c->sequence_length % (2 * c->context_ranks) != 0) {
+    errors->push_back("context_ranks: " + Grouped(c->context_ranks) + " of two parts each do not share " +
+                      Grouped(c->sequence_length) + " tokens; a multiple of " +
+                      Grouped(2 * c->context_ranks) + " is wanted");
+  }
+  if (c->attention_kind == sim::AttentionKind::kUnfused) {
+    errors->push_back("context_ranks: unfused attention takes no parts of a sequence; a fused one is wanted");
+  }
+  const auto whole = [&](std::int64_t layer) {
+    return models::ReachOf(c->model, layer, c->sequence_length) == c->sequence_length;
+  };
+  for (std::int64_t layer = 0; layer < c->model.layers; ++layer) {
+    if (whole(layer) && !c->model.relative_positions) continue;
+    errors->push_back("context_ranks: windows and relative positions of \"" + c->model.name +
+                      "\" are not budgeted where a sequence is cut; 1 is wanted");
+    return;
+  }
+}
+
+// Groups that share the routed experts, where they are asked for.
+void ChooseExperts(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
+  if (!r.expert) return;
+  c->expert = (*choose)("expert", r.expert, std::int64_t{1}, "", Text);
+  if (c->expert == 1) return;
+  if (c->model.experts.routed == 0) {
+    errors->push_back("expert: \"" + c->model.name + "\" has no routed experts; a model that has is wanted");
+  } else if (c->model.experts.routed % c->expert != 0) {
+    errors->push_back("expert: " + Grouped(c->expert) + " does not divide the " +
+                      Grouped(c->model.experts.routed) + " experts of \"" + c->model.name +
+                      "\"; a divisor is wanted");
+  }
+  if (c->frozen()) errors->push_back("expert: beside adapters is not budgeted; 1 is wanted");
+}
+
 // Layers of each stage.
 void ChooseStages(const BudgetRequest& r, Chosen* c, std::vector<std::string>* errors) {
   if (c->pipeline > c->model.layers && r.stage_layers.empty()) {
@@ -105,7 +144,7 @@ void ChooseStages(const BudgetRequest& r, Chosen* c, std::vector<std::string>* e
 
 // What sequence parallelism cuts; and what ZeRO-3 holds and moves besides.
 void ChooseCuts(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
-  const bool divides = c->sequence_length % c->tensor == 0;
+  const bool divides = c->sequence_length % (c->tensor * c->context_ranks) == 0;
   c->sequence_parallel = c->tensor > 1 && divides;
   if (c->tensor > 1 || r.sequence_parallel) {
     c->sequence_parallel = (*choose)("sequence_parallel", r.sequence_parallel, c->sequence_parallel,
@@ -113,7 +152,12 @@ void ChooseCuts(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<
   }
   if (c->sequence_parallel && !divides) {
     errors->push_back("sequence_parallel: tensor " + Grouped(c->tensor) + " does not divide a sequence of " +
-                      Grouped(c->sequence_length) + "; no is wanted, or a multiple");
+                      Grouped(c->local_length()) + "; no is wanted, or a multiple");
+  }
+  if (c->expert > 1 && c->tensor > 1 && !c->sequence_parallel) {
+    errors->push_back(
+        "expert: spread over a tensor group without sequence parallelism is not budgeted; a sequence "
+        "that it divides is wanted");
   }
   if (c->zero_stage < 3) return;
   c->prefetch = (*choose)("prefetch", r.prefetch, std::int64_t{1},
@@ -140,13 +184,15 @@ void ChooseLayout(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vecto
     errors->push_back("tensor: " + Grouped(c->tensor) + " does not divide the experts' width " +
                       Grouped(c->model.experts.ffn) + "; " + TensorGroups(c->model));
   }
+  ChooseContext(r, choose, c, errors);
+  ChooseExperts(r, choose, c, errors);
   ChooseStages(r, c, errors);
   ChooseCuts(r, choose, c, errors);
 }
 
 // How many: given, or as many as finish in time, in whole groups of tensor x pipeline and whole nodes.
 void ChooseDevices(const BudgetRequest& r, Chosen* c, std::vector<std::string>* errors) {
-  const std::int64_t group = c->tensor * c->pipeline;
+  const std::int64_t group = c->tensor * c->context_ranks * c->pipeline;
   if (r.devices && r.days) {
     errors->push_back("days: " + Short(*r.days) +
                       " is given beside devices; one follows from the other, give one");
@@ -157,8 +203,10 @@ void ChooseDevices(const BudgetRequest& r, Chosen* c, std::vector<std::string>* 
     c->assumptions.push_back({"devices", Grouped(c->devices), "given"});
     if (c->devices % group != 0) {
       errors->push_back("devices: " + Grouped(c->devices) + " is no multiple of tensor " +
-                        Grouped(c->tensor) + " x pipeline " + Grouped(c->pipeline) + " = " + Grouped(group) +
-                        "; " + Grouped(WholeGroups(c->devices, group)) + " is");
+                        Grouped(c->tensor) +
+                        (c->context_ranks > 1 ? " x context_ranks " + Grouped(c->context_ranks) : "") +
+                        " x pipeline " + Grouped(c->pipeline) + " = " + Grouped(group) + "; " +
+                        Grouped(WholeGroups(c->devices, group)) + " is");
     }
   } else {
     constexpr double kUsualDays = 30;
@@ -171,14 +219,19 @@ void ChooseDevices(const BudgetRequest& r, Chosen* c, std::vector<std::string>* 
       return;
     }
     std::int64_t whole = group;
+    whole = std::lcm(group, group / c->context_ranks * c->expert);  // experts are spread over data x context
     // Whole nodes too, where more than one is needed.
     const std::int64_t needed = DevicesFor(c->flops(), c->peak, c->utilisation, seconds);
-    if (needed > c->device.node.devices) whole = std::lcm(group, std::int64_t{c->device.node.devices});
+    if (needed > c->device.node.devices) whole = std::lcm(whole, std::int64_t{c->device.node.devices});
     c->devices = WholeGroups(std::max(needed, std::int64_t{1}), whole);
     c->assumptions.push_back({"devices", Grouped(c->devices),
                               "(27.19): " + Grouped(needed) + ", up to a multiple of " + Grouped(whole)});
   }
   c->data = std::max(c->devices / group, std::int64_t{1});
+  if (c->copies() % c->expert != 0) {
+    errors->push_back("expert: " + Grouped(c->expert) + " groups do not divide the data x context ranks, " +
+                      Grouped(c->copies()) + "; a divisor is wanted");
+  }
 }
 
 void ChooseBatch(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {

@@ -23,6 +23,7 @@ struct Chosen {
   double tokens = 0;
   std::int64_t sequence_length = 1, global_batch = 1, micro_batch = 1, micro_batches = 1;
   std::int64_t tensor = 1, pipeline = 1, data = 1, devices = 1;
+  std::int64_t context_ranks = 1, expert = 1;
   std::vector<std::int64_t> stage_layers;
   bool sequence_parallel = false;
   int zero_stage = 0;
@@ -50,6 +51,9 @@ struct Chosen {
 
   double flops_of_token() const;  // model FLOPs, forward and backward
   bool frozen() const { return lora_rank > 0; }
+  // Ranks that hold the same parameters; of spread experts fewer do.
+  std::int64_t copies() const { return data * context_ranks; }
+  std::int64_t local_length() const { return sequence_length / context_ranks; }
   models::TrainingState state() const;  // of the whole model
   models::TrainingState saved() const;  // and what of it is saved: of frozen weights nothing
   // Frozen weights: matrices of layers in base_bits with their scales, the rest in 16.

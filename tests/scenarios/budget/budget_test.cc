@@ -94,6 +94,54 @@ TEST(Budget, OfPagesHoldsWholeOnesOfARequest) {
             Make(request).line("serving", "requests at once").value);
 }
 
+// Of 8 experts over 8 groups a device holds one: its state is that of the rest and an eighth of the experts'.
+TEST(Budget, OfSpreadExpertsHoldsItsPart) {
+  BudgetRequest request = Of("mixtral_8x7b");
+  request.devices = 64;
+  request.zero_stage = 0;
+  const double all = Make(request).line("memory of a device", "weights").value;
+  request.expert = 8;
+  const Budget spread = Make(request);
+  const double experts = spread.line("parameters", "experts").value;
+  EXPECT_EQ(spread.line("memory of a device", "weights").value, all - 2 * experts * 7 / 8);
+  EXPECT_GT(spread.line("sent by a device in a step", "experts").value, 0);
+}
+
+// Four ranks share a sequence: a quarter of its activations, and the same state over as many copies.
+TEST(Budget, OfARingKeepsItsPartOfASequence) {
+  BudgetRequest request = Of("llama3_8b");
+  request.devices = 64;
+  const Budget whole = Make(request);
+  request.context_ranks = 4;
+  const Budget ring = Make(request);
+  const auto of = [](const Budget& b, const char* line) { return b.line("memory of a device", line).value; };
+  EXPECT_EQ(of(ring, "activations") * 4, of(whole, "activations"));
+  EXPECT_EQ(of(ring, "optimizer"), of(whole, "optimizer"));
+  EXPECT_GT(of(ring, "keys of other ranks"), 0);
+}
+
+TEST(Budget, RefusesRingsAndExpertsThatAreNone) {
+  BudgetRequest request = Of("llama3_8b");
+  request.devices = 8;
+  request.context_ranks = 3;
+  request.expert = 2;
+  EXPECT_THAT(
+      MakeBudget(request).errors,
+      ElementsAre(HasSubstr("context_ranks: 3 of two parts each do not share 4,096 tokens; a multiple of 6"),
+                  HasSubstr("expert: \"llama3_8b\" has no routed experts")));
+  request = Of("mixtral_8x7b");
+  request.devices = 12;
+  request.expert = 8;
+  EXPECT_THAT(
+      MakeBudget(request).errors,
+      ElementsAre("expert: 8 groups do not divide the data x context ranks, 12; a divisor is wanted"));
+  request = Of("gemma2_27b");
+  request.sequence_length = 8192;
+  request.context_ranks = 2;
+  EXPECT_THAT(MakeBudget(request).errors,
+              ElementsAre(HasSubstr("context_ranks: windows and relative positions")));
+}
+
 TEST(Budget, RefusesStagesThatAreNotTheModels) {
   BudgetRequest request = Of("llama_7b");
   request.pipeline = 2;

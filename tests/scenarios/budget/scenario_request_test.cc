@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "hardware/device_cost_model.h"
+#include "scenarios/closed_form.h"
 #include "scenarios/loader.h"
 #include "scenarios/sharding.h"
 #include "scenarios/stage_memory.h"
@@ -117,9 +118,51 @@ TEST(Budget, OfAScenarioGathersWhatTheSimulatorDoes) {
   EXPECT_LT(gathered[false], gathered[true]);
 }
 
+// Rings and experts over their own ranks send what the closed form of the simulated job says, and hold what
+// the simulator does.
+TEST(Budget, OfAScenarioSendsInRingsAndToExpertsWhatItsClosedFormSays) {
+  const std::vector<std::string> spread = {"layout.virtual=1", "layout.expert=4", "layout.expert_tensor=2"};
+  std::vector<std::string> again = spread;
+  again.push_back("training.recompute=FULL");
+  struct Case {
+    const char* name;
+    std::vector<std::string> overrides;
+  };
+  const Case cases[] = {{"llama3_8b_8xh100", {}},
+                        {"llama3_8b_8xh100", {"training.recompute=FULL"}},
+                        {"llama3_8b_8xh100", {"training.recompute=SELECTIVE"}},
+                        {"llama3_8b_8xh100", {"layout.tensor=2", "layout.sequence=true", "layout.data=2"}},
+                        {"mixtral_8x7b_64xh100", spread},
+                        {"mixtral_8x7b_64xh100",
+                         {"layout.virtual=1", "layout.tensor=1", "layout.sequence=false", "layout.expert=8",
+                          "layout.expert_tensor=1"}},
+                        {"mixtral_8x7b_64xh100", again}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name + testing::PrintToString(c.overrides));
+    const Scenario scenario = Load(c.name, c.overrides);
+    const sim::Result<BudgetRequest> request = RequestOf(scenario);
+    ASSERT_TRUE(request.ok()) << request.error().message;
+    const Budget budget = Make(request.value());
+    const auto stages = PlanStages(scenario, hardware::DeviceCostModel(scenario.device));
+    const ClosedForm form = ClosedFormOf(scenario, stages);
+    const auto sent = [&](const char* line) { return budget.line("sent by a device in a step", line).value; };
+    if (scenario.layout.context > 1) {
+      EXPECT_NEAR(sent("context group") / form.context_bytes_per_rank, 1, 1e-9);
+    }
+    if (scenario.layout.expert > 1) {
+      EXPECT_NEAR(sent("experts") / form.expert_bytes_per_rank, 1, 0.01);
+    }
+    const StageMemory memory = LargestStageMemory(scenario, stages);
+    EXPECT_NEAR(budget.line("memory of a device", "total").value / static_cast<double>(memory.total.count()),
+                1, 0.05);
+  }
+}
+
 TEST(RequestOf, RefusesWhatABudgetDoesNotCount) {
-  EXPECT_EQ(RequestOf(Load("llama3_8b_8xh100")).error().message,
-            "llama3_8b_8xh100: layout.context: 2 is not budgeted; `orrery check` and `orrery run` count it");
+  EXPECT_EQ(RequestOf(Load("llama3_8b_8xh100", {"layout.context_kind=ALL_GATHER"})).error().message,
+            "llama3_8b_8xh100: layout.context_kind other than RING is not budgeted; `orrery check` and "
+            "`orrery run` "
+            "count it");
   EXPECT_FALSE(RequestOf(Load("mixtral_8x7b_64xh100")).ok());
 }
 
@@ -161,6 +204,16 @@ TEST(RequestOf, RefusesWhatAScenarioHasBeyondABudget) {
       {"llama_7b_256xh800",
        {"training.sharding.reshard_after_forward=false"},
        "training.sharding.reshard_after_forward: false"},
+      {"mixtral_8x7b_64xh100", {"layout.virtual=1"}, "layout.expert_tensor: 1 beside tensor 2"},
+      {"mixtral_8x7b_64xh100",
+       {"layout.virtual=1", "layout.expert_tensor=2", "layout.expert=4", "layout.sequence=false"},
+       "layout.sequence: false beside spread experts"},
+      {"mixtral_8x7b_64xh100",
+       {"layout.virtual=1", "layout.expert_tensor=2", "layout.expert=4", "experts.capacity_factor=1.25"},
+       "experts.capacity_factor"},
+      {"mixtral_8x7b_64xh100",
+       {"layout.virtual=1", "layout.tensor=1", "layout.sequence=false", "experts.dispatcher=DEEPEP"},
+       "experts.dispatcher other than ALLTOALL"},
       {"llama_70b_64xh800_a", {"model.prediction_modules=1", "training.mtp=true"}, "training.mtp"},
   };
   for (const Case& c : cases) {
