@@ -13,6 +13,7 @@
 #include "proto/syntax.h"
 #include "scenarios/budget/bill.h"
 #include "scenarios/budget/budget.h"
+#include "scenarios/budget/budget_sketch.h"
 #include "scenarios/budget/scenario_request.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/loader.h"
@@ -116,9 +117,8 @@ void PrintWarnings(const std::vector<std::string>& warnings, const Arguments& ar
   for (const std::string& warning : warnings) err << "orrery: warning: " << warning << '\n';
 }
 
-int PrintBudget(const BudgetRequest& request, const Arguments& arguments, std::ostream& out,
+int PrintBudget(const scenarios::BudgetResult& result, const Arguments& arguments, std::ostream& out,
                 std::ostream& err) {
-  const scenarios::BudgetResult result = scenarios::MakeBudget(request);
   for (const std::string& error : result.errors) Fail(error, err);
   if (!result.budget) return kExitUsage;
   const scenarios::Budget& budget = *result.budget;
@@ -146,17 +146,40 @@ int PrintBill(const BudgetRequest& request, const BillChoices& choices, const Ar
   return kExitDone;
 }
 
+// A quick estimate, of shapes in place of a model.
+int RunSketch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  std::vector<std::string> errors;
+  if (!arguments.positional.empty()) errors.push_back("--sketch: is given beside a model; give one");
+  for (const char* flag : {"bill", "set", "with"}) {
+    if (arguments.has(flag)) {
+      errors.push_back(std::string("--") + flag + ": a sketch has none of it; a model is wanted");
+    }
+  }
+  const models::Sketch sketch = ReadSketch(arguments.value("sketch"), &errors);
+  proto::Diagnostics diagnostics;
+  const std::optional<hardware::Device> device = DeviceFor(arguments, &diagnostics);
+  Print(diagnostics, err);
+  BudgetRequest request;
+  BillChoices none;
+  ReadFlags(arguments, &request, &none, &errors);
+  if (device) request.device = *device;
+  for (const std::string& error : errors) Fail(error, err);
+  if (!device || !errors.empty()) return kExitUsage;
+  return PrintBudget(scenarios::MakeSketchBudget(sketch, request), arguments, out, err);
+}
+
 int RunBudget(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   if (arguments.has("with") && arguments.values.at("with") == std::vector<std::string>{"list"}) {
     out << ChoicesText();
     return kExitDone;
   }
+  if (arguments.has("json") && arguments.has("csv"))
+    return Fail("--csv: is given beside --json; give one", err);
+  if (arguments.has("sketch")) return RunSketch(arguments, out, err);
   if (arguments.positional.empty()) {
     return Fail("budget: no model; `orrery budget MODEL` is wanted, and `orrery list models` has their names",
                 err);
   }
-  if (arguments.has("json") && arguments.has("csv"))
-    return Fail("--csv: is given beside --json; give one", err);
   const auto overrides = OverridesOf(arguments);
   if (!overrides.ok()) return Fail(overrides.error().message, err);
   proto::Diagnostics diagnostics;
@@ -171,7 +194,7 @@ int RunBudget(const Arguments& arguments, std::ostream& out, std::ostream& err) 
     return kExitUsage;
   }
   return arguments.has("bill") ? PrintBill(*request, choices, arguments, out, err)
-                               : PrintBudget(*request, arguments, out, err);
+                               : PrintBudget(scenarios::MakeBudget(*request), arguments, out, err);
 }
 
 }  // namespace
@@ -189,6 +212,7 @@ Command BudgetCommand() {
            {"price", "USD", "of a device for an hour"},
            {"with", "CHOICE=VALUE", "tensor=8; see below", true},
            {"set", "PATH=VALUE", "change a field: layers=40; of a scenario: model.layers=40", true},
+           {"sketch", "SHAPES", "in place of a model, between bounds: layers=32,hidden=4096"},
            {"bill", "", "the bill of materials instead: switches, storage, power, days, money"},
            {"json", "", "print one JSON document"},
            {"csv", "", "print a table for a spreadsheet"}},

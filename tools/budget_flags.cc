@@ -24,12 +24,20 @@ struct Choice {
 constexpr Choice kChoices[] = {
     {"tensor", "ranks that share each layer"},
     {"pipeline", "stages"},
+    {"context-ranks", "that share a sequence, in a ring"},
+    {"expert", "groups that share the routed experts"},
+    {"sequence-parallel", "yes or no: norms and residuals cut by the tensor group too"},
     {"zero", "0 to 3: what data ranks cut"},
+    {"prefetch", "units that zero=3 gathers ahead"},
+    {"format", "bf16, fp16, fp32: of weights and activations"},
     {"sequence", "tokens of a sequence"},
     {"batch", "sequences of a step"},
     {"micro", "sequences of a micro-batch"},
     {"optimizer", "adamw, adamw-8bit, sgd-momentum, adam-mini, adafactor, muon"},
     {"gradient-bytes", "2 or 4"},
+    {"lora-rank", "of adapters beside frozen weights"},
+    {"lora-targets", "query-value, attention, all-linear: matrices that have one"},
+    {"base-bits", "4 (NF4), 8 or 16: of a frozen weight"},
     {"recompute", "none, selective, full"},
     {"attention", "how its FLOPs are counted: full, causal"},
     {"spares", "part of the devices beside those that work"},
@@ -38,6 +46,7 @@ constexpr Choice kChoices[] = {
     {"context", "tokens of a request, serving"},
     {"weight-bits", "of a weight, serving"},
     {"kv-bytes", "1 or 2: of a number of keys and values, serving"},
+    {"page", "tokens of a page of keys and values, serving"},
     {"rails", "NICs of a node that are cabled", true},
     {"switch-ports", "of one switch", true},
     {"device-hours", "between failures of one device", true},
@@ -58,6 +67,10 @@ constexpr Choice kChoices[] = {
     {"person-usd", "of a person for a year", true},
 };
 
+// What `--sketch` may say.
+constexpr const char* kShapes[] = {"layers", "hidden", "ffn",     "kv-heads", "vocabulary",
+                                   "gated",  "tied",   "experts", "per-token"};
+
 const Choice* ChoiceOf(const std::string& name) {
   const auto at =
       std::find_if(std::begin(kChoices), std::end(kChoices), [&](const Choice& c) { return c.name == name; });
@@ -73,8 +86,9 @@ std::vector<std::string> ChoiceNames() {
 // Reads flags into a request; what cannot be read goes to `errors`, all of it.
 class Flags {
  public:
-  Flags(const Arguments& arguments, std::vector<std::string>* errors)
-      : arguments_(arguments), errors_(errors) {}
+  // `before` stands before the names of flags in messages; empty = "--", or "--with ".
+  Flags(const Arguments& arguments, std::vector<std::string>* errors, std::string before = "")
+      : arguments_(arguments), errors_(errors), before_(std::move(before)) {}
 
   // A number in [least, most]; what is there stays where the flag is not given.
   template <class T>
@@ -114,12 +128,14 @@ class Flags {
     return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
   }
   void Complain(const char* flag, const std::string& what) {
-    errors_->push_back((ChoiceOf(flag) != nullptr ? "--with " : "--") + std::string(flag) + ": \"" +
-                       arguments_.value(flag) + "\" is " + what);
+    const std::string usual = ChoiceOf(flag) != nullptr ? "--with " : "--";
+    errors_->push_back((before_.empty() ? usual : before_) + flag + ": \"" + arguments_.value(flag) +
+                       "\" is " + what);
   }
 
   const Arguments& arguments_;
   std::vector<std::string>* errors_;
+  std::string before_;
 };
 
 // "--with tensor=8" as if it were a flag of its own, and what is wrong with it.
@@ -154,6 +170,8 @@ void ReadBudgetFlags(Flags& flags, BudgetRequest* r) {
   flags.Number("micro", kOne, std::int64_t{1'000'000}, &r->micro_batch);
   flags.Number("tensor", kOne, std::int64_t{1024}, &r->tensor);
   flags.Number("pipeline", kOne, std::int64_t{10'000}, &r->pipeline);
+  flags.Number("context-ranks", kOne, std::int64_t{4096}, &r->context_ranks);
+  flags.Number("expert", kOne, std::int64_t{1'000'000}, &r->expert);
   flags.Number("devices", kOne, kMany, &r->devices);
   flags.Number("days", 1e-3, 1e5, &r->days);
   flags.Number("mfu", 1e-3, 1.0, &r->utilisation);
@@ -163,8 +181,16 @@ void ReadBudgetFlags(Flags& flags, BudgetRequest* r) {
   flags.Number("safety", 0.0, 0.9, &r->safety);
   flags.Number("context", kOne, kTokens, &r->context);
   flags.Number("weight-bits", 1.0, 32.0, &r->weight_bits);
+  flags.Number("page", kOne, kTokens, &r->page);
   flags.OneOf<std::int64_t>("kv-bytes", {{"1", 1}, {"2", 2}}, &r->kv_width);
   flags.OneOf<std::int64_t>("gradient-bytes", {{"2", 2}, {"4", 4}}, &r->gradient_width);
+  flags.OneOf<bool>("sequence-parallel", {{"yes", true}, {"no", false}}, &r->sequence_parallel);
+  flags.Number("prefetch", std::int64_t{0}, std::int64_t{1000}, &r->prefetch);
+  flags.OneOf<sim::NumberFormat>("format",
+                                 {{"bf16", sim::NumberFormat::kBf16},
+                                  {"fp16", sim::NumberFormat::kFp16},
+                                  {"fp32", sim::NumberFormat::kFp32}},
+                                 &r->format);
   flags.OneOf<int>("zero", {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}, &r->zero_stage);
   std::vector<std::pair<std::string, models::OptimizerKind>> optimizers;
   for (const auto kind :
@@ -173,6 +199,13 @@ void ReadBudgetFlags(Flags& flags, BudgetRequest* r) {
     optimizers.emplace_back(models::ToText(kind), kind);
   }
   flags.OneOf("optimizer", optimizers, &r->optimizer);
+  flags.Number("lora-rank", kOne, std::int64_t{16'384}, &r->lora_rank);
+  flags.OneOf<models::AdapterTargets>("lora-targets",
+                                      {{"query-value", models::AdapterTargets::kQueryValue},
+                                       {"attention", models::AdapterTargets::kAttention},
+                                       {"all-linear", models::AdapterTargets::kAllLinear}},
+                                      &r->lora_targets);
+  flags.OneOf<std::int64_t>("base-bits", {{"4", 4}, {"8", 8}, {"16", 16}}, &r->base_bits);
   flags.OneOf<models::Recompute>("recompute",
                                  {{"none", models::Recompute::kNone},
                                   {"selective", models::Recompute::kSelective},
@@ -205,6 +238,44 @@ void ReadBillFlags(Flags& flags, BillChoices* c) {
 }
 
 }  // namespace
+
+models::Sketch ReadSketch(const std::string& text, std::vector<std::string>* errors) {
+  Arguments shapes;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string one = text.substr(at, end - at), name = one.substr(0, one.find('='));
+    at = end + 1;
+    if (one.find('=') == std::string::npos) {
+      errors->push_back("--sketch: \"" + one + "\" has no value; layers=32,hidden=4096 is wanted");
+    } else if (std::find(std::begin(kShapes), std::end(kShapes), name) == std::end(kShapes)) {
+      const auto near = proto::Nearest(name, {std::begin(kShapes), std::end(kShapes)});
+      errors->push_back("--sketch: no shape is called \"" + name + "\"; " +
+                        (near.empty() ? "layers, hidden, ffn, kv-heads, vocabulary, gated, tied, experts and "
+                                        "per-token are"
+                                      : "did you mean \"" + near[0] + "\"?"));
+    } else if (!shapes.values.emplace(name, std::vector<std::string>{one.substr(name.size() + 1)}).second) {
+      errors->push_back("--sketch: " + name + " is given twice; once is wanted");
+    }
+  }
+  // The largest of all together have fewer than 9e18 parameters.
+  models::Sketch s;
+  std::optional<std::int64_t> layers, hidden, experts, per_token;
+  Flags flags(shapes, errors, "--sketch ");
+  flags.Number("layers", kOne, std::int64_t{1000}, &layers);
+  flags.Number("hidden", std::int64_t{128}, std::int64_t{131'072}, &hidden);
+  flags.Number("ffn", kOne, std::int64_t{524'288}, &s.ffn);
+  flags.Number("kv-heads", kOne, std::int64_t{1024}, &s.kv_heads);
+  flags.Number("vocabulary", kOne, std::int64_t{10'000'000}, &s.vocabulary);
+  flags.OneOf<bool>("gated", {{"yes", true}, {"no", false}}, &s.gated);
+  flags.OneOf<bool>("tied", {{"yes", true}, {"no", false}}, &s.tied);
+  flags.Number("experts", kOne, std::int64_t{1024}, &experts);
+  flags.Number("per-token", kOne, std::int64_t{1024}, &per_token);
+  s.layers = layers.value_or(0);
+  s.hidden = hidden.value_or(0);
+  s.experts = experts.value_or(0);
+  s.per_token = per_token.value_or(0);
+  return s;
+}
 
 std::string ChoicesText() {
   std::string text;

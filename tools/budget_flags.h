@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/sketch.h"
 #include "scenarios/budget/bill.h"
 #include "scenarios/budget/budget.h"
 #include "tools/command_line.h"
@@ -15,6 +16,9 @@ namespace tools {
 // What is given goes over what is there; what cannot be read or is out of range goes to `errors`, all of it.
 void ReadFlags(const Arguments& given, scenarios::BudgetRequest* request, scenarios::BillChoices* bill,
                std::vector<std::string>* errors);
+
+// "layers=32,hidden=4096,ffn=11008"; what is wrong goes to `errors`, all of it.
+models::Sketch ReadSketch(const std::string& text, std::vector<std::string>* errors);
 
 // What `--with` may choose, a line each.
 std::string ChoicesText();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/training_state.h"
 #include "scenarios/budget/bill_parts.h"
 #include "scenarios/budget/budget.h"
 #include "scenarios/budget/data_storage.h"
@@ -152,7 +151,7 @@ std::optional<BillRequest> BillRequestOf(const BudgetRequest& request, const Bil
   const double step_tokens = static_cast<double>(sim::Wide{c.global_batch} * c.sequence_length);
   bill.useful_s = TrainingSeconds(c.flops(), devices, c.peak, c.utilisation);
   bill.step_s = TrainingSeconds(c.flops_of_token() * step_tokens, devices, c.peak, c.utilisation);
-  bill.save = SaveBytes(models::TrainingStateOf(c.model, c.optimizer, c.widths));
+  bill.save = SaveBytes(c.saved());
   bill.dataset_bytes = DatasetBytes(c.tokens, static_cast<double>(TokenIdWidth(c.model.vocabulary)), 1);
   bill.assumptions = c.assumptions;
   bill.choices = choices;

@@ -1,15 +1,14 @@
-// What a run moves, takes, costs, saves and reads, and what the model needs to serve.
+// What a run moves, takes, costs, saves and reads.
 
 #include <algorithm>
 
-#include "models/kv_cache.h"
 #include "models/parameters.h"
+#include "models/transformer.h"
 #include "scenarios/budget/budget_parts.h"
 #include "scenarios/budget/data_storage.h"
 #include "scenarios/budget/limits.h"
 #include "scenarios/budget/network_sizing.h"
 #include "scenarios/budget/save_storage.h"
-#include "scenarios/budget/serving.h"
 #include "scenarios/budget/training_time.h"
 #include "scenarios/budget/volumes.h"
 #include "scenarios/checkpoint_forms.h"
@@ -31,38 +30,102 @@ std::string OnDevices(const Chosen& c) {
          Short(c.utilisation);
 }
 
-// "; 4 of 128 experts read": on average.
-std::string ExpertsText(const models::Model& model, std::int64_t batch) {
-  if (model.experts.routed == 0) return "";
-  return "; " + Short(ExpertsVisited(model.experts, batch)) + " of " + Grouped(model.experts.routed) +
-         " experts read";
+// Layers with experts, of the stage that has most.
+std::int64_t MostExpertLayers(const Chosen& c) {
+  std::int64_t layer = 0, most = 0;
+  for (const std::int64_t layers : c.stage_layers) {
+    std::int64_t mine = 0;
+    for (const std::int64_t end = layer + layers; layer < end; ++layer) {
+      mine += models::HasExperts(c.model, layer) ? 1 : 0;
+    }
+    most = std::max(most, mine);
+  }
+  return most;
+}
+
+// Of the gathers of ZeRO-3, those of the head's unit for the backward, where it stays whole from the forward
+// on.
+double NotGathered(const Chosen& c) {
+  if (c.zero_stage < 3 || c.regather_last) return 0;
+  const models::Stage last{.layers = 0, .head = true, .first_layer = c.model.layers};
+  const models::StageParameters p = models::ParametersOfRank(c.model, last, {.tensor = c.tensor});
+  const double bytes = Number(p.total().total() * c.widths.weight);
+  const double once = VolumeOf(sim::CollectiveKind::kAllGather, bytes, c.copies()).sent;
+  return once * Number(c.micro_batches);
+}
+
+// What a rank gathers of weights and reduces of gradients; of adapters beside frozen weights the weights that
+// ZeRO-3 cuts, and the adapters' gradients.
+DataVolume DataVolumeOfRank(const Chosen& c) {
+  const double ranks = Number(c.tensor * c.pipeline);
+  const models::ModelParameters p = models::ParametersOf(c.model);
+  const double experts = c.expert > 1 ? Number(p.layers.experts) : 0;
+  DataParallelism d{.zero_stage = c.zero_stage,
+                    .ranks = c.copies(),
+                    .parameters = (Number(p.total()) - experts) / ranks,
+                    .weight_width = Number(c.widths.weight),
+                    .gradient_width = Number(c.widths.gradient),
+                    .micro_batches = c.micro_batches,
+                    .pipeline = c.pipeline > 1};
+  DataVolume volume = DataVolumeOf(d);
+  if (c.frozen()) {
+    const double frozen = Number(c.state().weights.count() - c.adapters * c.widths.weight);
+    d.weight_width = frozen / ranks / d.parameters;
+    const double gathers = c.zero_stage == 3 ? DataVolumeOf(d).gathers : 0;
+    d.parameters = Number(c.adapters) / Number(c.pipeline);
+    d.weight_width = Number(c.widths.weight);
+    volume = DataVolumeOf(d);
+    volume.gathers += gathers;
+  }
+  if (experts > 0) {
+    d.ranks = c.copies() / c.expert;
+    d.parameters = experts / ranks / Number(c.expert);
+    const DataVolume of_experts = DataVolumeOf(d);
+    volume.gathers += of_experts.gathers;
+    volume.reductions += of_experts.reductions;
+  }
+  volume.gathers -= NotGathered(c);
+  return volume;
 }
 
 }  // namespace
 
 void AddTraffic(const Chosen& c, Budget* budget) {
-  const double tokens = Number(c.micro_batch * c.sequence_length), hidden = Number(c.model.hidden);
-  const double held = Number(models::ParametersOf(c.model).total()) / Number(c.tensor * c.pipeline);
-  const DataVolume data = DataVolumeOf({.zero_stage = c.zero_stage,
-                                        .ranks = c.data,
-                                        .parameters = held,
-                                        .weight_width = Number(c.widths.weight),
-                                        .gradient_width = Number(c.widths.gradient),
-                                        .micro_batches = c.micro_batches,
-                                        .pipeline = c.pipeline > 1});
+  const double tokens = Number(c.micro_batch * c.local_length()), hidden = Number(c.model.hidden);
+  const DataVolume data = DataVolumeOfRank(c);
   const std::string per = Grouped(c.micro_batches) + " micro-batches";
+  const double width = Number(c.widths.weight);  // of activations too
   Section s("sent by a device in a step", &budget->lines);
   s.Add("weights gathered", data.gathers, "B",
         c.pipeline > 1 && c.zero_stage == 3 ? "17.4.8 as E2; one more than micro-batches of 1F1B"
                                             : "17.4.8 as E2 corrects it",
         "data " + Grouped(c.data) + "; " + per);
   s.Add("gradients reduced", data.reductions, "B", "17.6.3 as E23 corrects it",
-        "1/(tensor pipeline) of the model");
-  const double layers = Number(c.model.layers) / Number(c.pipeline), micro_batches = Number(c.micro_batches);
-  s.Add("tensor group", TensorVolumeOfLayer(tokens, hidden, 2, c.tensor) * layers * micro_batches, "B",
+        c.frozen()     ? "of adapters"
+        : c.expert > 1 ? "experts over their own ranks"
+                       : "1/(tensor pipeline) of the model");
+  const double layers = Number(*std::max_element(c.stage_layers.begin(), c.stage_layers.end()));
+  const double micro_batches = Number(c.micro_batches);
+  s.Add("tensor group", TensorVolumeOfLayer(tokens, hidden, width, c.tensor) * layers * micro_batches, "B",
         "17.6.4: four reductions a layer", "tensor " + Grouped(c.tensor));
-  s.Add("pipeline", c.pipeline > 1 ? PipelineVolumeOfBoundary(tokens, hidden, 2) * micro_batches : 0, "B",
+  s.Add("pipeline", c.pipeline > 1 ? PipelineVolumeOfBoundary(tokens, hidden, width) * micro_batches : 0, "B",
         "17.6.5: a boundary, both ways", "pipeline " + Grouped(c.pipeline));
+  if (c.context_ranks > 1) {
+    const double keys = Number(models::KeyValueBytes(c.model, c.execution(), 1).count());
+    // The backward passes them on once more, and their gradients; the core runs again where it is recomputed.
+    const double passes = c.recompute == models::Recompute::kNone ? 3 : 4;
+    s.Add("context group", keys * Number(c.context_ranks - 1) * passes * layers * micro_batches, "B",
+          "17.6.7: keys and values, n - 1 times", "ring of " + Grouped(c.context_ranks));
+  }
+  if (c.expert > 1) {
+    // A dispatch and a combine each pass; of a tensor group each rank sends its part of the tokens, to all
+    // ranks that an expert is cut over.
+    const double sent = CopiesSent(Number(c.model.experts.per_token * c.tensor), c.expert * c.tensor);
+    const double of_layer = ExpertVolumeOfLayer(tokens / Number(c.tensor), hidden, width, sent) *
+                            (c.recompute == models::Recompute::kFull ? 1.5 : 1);
+    s.Add("experts", of_layer * Number(MostExpertLayers(c)) * micro_batches, "B",
+          "17.6.6 as E9: dispatch and combine", "expert " + Grouped(c.expert) + "; even load");
+  }
   s.Add("rate for all of it", RateNeeded(data.total(), StepSeconds(c)), "B/s",
         "17.6.10: data parallelism within a step", "step " + Short(StepSeconds(c)) + " s");
   constexpr std::int64_t kPorts = 64;  // of an NDR switch
@@ -115,12 +178,12 @@ void AddTime(const Chosen& c, Budget* budget) {
 }
 
 void AddSaves(const Chosen& c, Budget* budget) {
-  const models::TrainingState state = models::TrainingStateOf(c.model, c.optimizer, c.widths);
-  const sim::Bytes save = SaveBytes(state);
+  const sim::Bytes save = SaveBytes(c.saved());
   const double mtbf = HoursBetweenFailures(kDeviceHoursBetweenFailures, Number(c.devices)) * 3600;
   const double copy = Number(save.count()) / Number(c.devices) / c.device.pcie.achieved.bytes_per_second();
   Section s("checkpoints", &budget->lines);
-  s.AddBytes("one save", save, "17.7.3 as E19: weights, master, optimizer", "no gradients");
+  s.AddBytes("one save", save, "17.7.3 as E19: weights, master, optimizer",
+             c.frozen() ? "of adapters alone" : "no gradients");
   s.Add("copy to the hosts", copy, "s", "17.7.4: what an asynchronous save stalls for",
         "PCIe " + Short(c.device.pcie.achieved.bytes_per_second() * 1e-9) + " GB/s; shares are equal");
   s.Add("between failures", mtbf / 3600, "h", "17.7.4 as E18",
@@ -142,44 +205,6 @@ void AddData(const Chosen& c, Budget* budget) {
   s.Add("read rate", ReadRate(step_tokens, Number(width), StepSeconds(c)), "B/s", "17.7.2, 27.7",
         "all devices");
   s.Add("tokens a second", step_tokens / StepSeconds(c), "1/s", "17.5.2", OnDevices(c));
-}
-
-void AddServing(const Chosen& c, Budget* budget) {
-  Section s("serving", &budget->lines);
-  s.AddBytes("keys and values of a token", models::KvCacheBytes(c.model, 1, c.kv_width), "(27.10)",
-             Grouped(c.kv_width) + " B a number");
-  s.AddBytes("of a request", models::KvCacheBytes(c.model, c.context, c.kv_width), "(27.10), windows kept",
-             "T " + Grouped(c.context));
-  Server server{.model = c.model,
-                .roof = hardware::RoofOf(c.device, c.format),
-                .weight_bits = c.weight_bits,
-                .kv_width = Number(c.kv_width)};
-  s.Add("weights", WeightBytes(server), "B", "(27.9), scales left out", Short(c.weight_bits) + " bits");
-  // The fewest devices, by twos, that hold the weights and one request.
-  const double memory = Number(c.device.usable_memory.count());
-  for (std::int64_t t = 1; models::CanShare(c.model, t); t *= 2) {
-    server.tensor = t;
-    if (RequestsThatFit(server, memory, 0, c.context) > 0) break;
-  }
-  const std::int64_t requests = RequestsThatFit(server, memory, 0, c.context);
-  s.AddCount("devices of a copy", server.tensor, "(27.11): weights and a request fit", "");
-  s.AddCount("requests at once", requests, "(27.11)", "T " + Grouped(c.context) + " each; no working space");
-  if (requests == 0) {
-    budget->warnings.push_back(
-        "serving: weights and one request fit into no tensor group that the heads allow");
-    return;
-  }
-  s.Add("prefill", PrefillSeconds(server, c.context), "s", "(27.17): 17.8.2 with attention, A13",
-        "at the peak");
-  const bool experts = c.model.experts.routed > 0;
-  s.Add("decode step, one request", DecodeSeconds(server, 1, c.context), "s",
-        experts ? "(27.17): 17.8.3, of E experts E(1-(1-k/E)^B)" : "(27.17): 17.8.3",
-        "at the peak" + ExpertsText(c.model, 1));
-  const double step = DecodeSeconds(server, requests, c.context);
-  s.Add("decode step, all of them", step, "s",
-        experts ? "(27.17): 17.8.4 as E16, of E experts E(1-(1-k/E)^B)" : "(27.17): 17.8.4 as E16",
-        Grouped(requests) + " requests" + ExpertsText(c.model, requests));
-  s.Add("tokens a second of a copy", Throughput(Number(requests), step), "1/s", "17.8.4", "decode only");
 }
 
 }  // namespace scenarios

@@ -11,14 +11,31 @@ namespace {
 std::string Text(std::int64_t n) { return std::to_string(n); }
 
 // What of each that a budget does not count; empty = nothing.
+std::string NotCountedOfExperts(const Scenario& s) {
+  if (s.model.experts.routed == 0 || !s.layout.spreads_experts()) return "";
+  const RoutedExperts& experts = s.experts;
+  if (s.layout.expert_tensor != s.layout.tensor) {
+    return "layout.expert_tensor: " + Text(s.layout.expert_tensor) + " beside tensor " +
+           Text(s.layout.tensor);
+  }
+  if (s.layout.tensor > 1 && !s.layout.sequence) return "layout.sequence: false beside spread experts";
+  if (experts.dispatcher != models::Dispatcher::kAllToAll) return "experts.dispatcher other than ALLTOALL";
+  if (experts.fp8_dispatch) return "experts.fp8_dispatch";
+  if (experts.capacity_factor > 0) return "experts.capacity_factor";
+  if (!experts.loads.empty()) return "experts.routing other than UNIFORM";
+  return "";
+}
+
 std::string NotCountedOfLayout(const Scenario& s) {
   const Pipeline& pipeline = s.pipeline;
-  if (s.layout.context > 1) return "layout.context: " + Text(s.layout.context);
-  if (s.model.experts.routed > 0 && s.layout.spreads_experts()) {
-    return "layout.expert: " + Text(s.layout.expert) + " of a layout of their own";
+  const Layout& layout = s.layout;
+  if (layout.context > 1 && (layout.ulysses > 1 || layout.context_kind != models::ContextKind::kRing)) {
+    return "layout.context_kind other than RING";
   }
+  if (const std::string what = NotCountedOfExperts(s); !what.empty()) return what;
   if (s.layout.virtual_stages > 1) return "layout.virtual: " + Text(s.layout.virtual_stages);
   if (pipeline.shape.parts > 1) return "pipeline.sequence_parts: " + Text(pipeline.shape.parts);
+  if (pipeline.splits_backward()) return "pipeline.schedule: " + pipeline.name() + ", backwards in halves";
   // Stages hold what 1F1B does: their pieces once, and micro-batches to the end of the pipeline.
   const std::int64_t held = std::min(s.layout.pipeline, s.batch.micro_batches);
   if (pipeline.copies() > 1 || pipeline.InFlight(0) != held) return "pipeline.schedule: " + pipeline.name();
@@ -71,8 +88,15 @@ sim::Result<BudgetRequest> RequestOf(const Scenario& s) {
   r.micro_batch = s.batch.micro;
   r.tensor = s.layout.tensor;
   r.pipeline = s.layout.pipeline;
+  if (s.layout.context > 1) r.context_ranks = s.layout.context;
+  if (s.model.experts.routed > 0 && s.layout.expert > 1) r.expert = s.layout.expert;
+  r.stage_layers = s.pipeline.layers_of_piece;
+  r.sequence_parallel = s.layout.sequence;
+  r.format = s.training.format;
   r.devices = s.devices;
   r.zero_stage = static_cast<int>(s.training.optimizer_sharding);
+  r.prefetch = s.training.sharding.prefetch;
+  r.regather_last = s.training.sharding.reshard_last_unit;
   r.gradient_width = s.training.gradient_format == sim::NumberFormat::kFp32 ? 4 : 2;
   r.recompute = s.training.recompute;
   r.attention_kind = s.training.attention;

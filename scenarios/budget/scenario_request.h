@@ -9,8 +9,9 @@
 
 namespace scenarios {
 
-// Fails where the scenario has what a budget does not count (`orrery check` does): context or expert
-// parallelism, chunks of a stage, parts of sequences, schedules that hold other than 1F1B does, offload,
+// Fails where the scenario has what a budget does not count (`orrery check` does): context groups that are no
+// rings, experts cut otherwise than the rest or sent otherwise than by an even all-to-all, chunks of a stage,
+// parts of sequences, schedules with backwards in halves or that hold other than 1F1B does, offload,
 // prediction modules, FP8, shares of data ranks, recomputation of some layers or of modules but attention's
 // core.
 sim::Result<BudgetRequest> RequestOf(const Scenario& scenario);

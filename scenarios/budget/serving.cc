@@ -25,6 +25,12 @@ double AttentionOfToken(const models::Model& model, std::int64_t tokens) {
   return Number(seen * 2 * model.heads * (model.head_dim + model.value_dim()));
 }
 
+// Attention of a prompt's first tokens.
+double CausalFlops(const models::Model& model, std::int64_t tokens) {
+  if (tokens == 0) return 0;
+  return Number(models::ForwardFlops(model, 1, tokens, models::AttentionCount::kCausal).attention);
+}
+
 double BytesOf(const Server& s, double parameters) {
   return parameters * s.weight_bits / 8 / static_cast<double>(s.tensor);
 }
@@ -67,17 +73,24 @@ double PrefillSeconds(const Server& s, std::int64_t tokens, models::AttentionCou
   return s.roof.time(flops, WeightBytesRead(s, tokens) + KvBytes(s, tokens));
 }
 
+double PiecesSeconds(const Server& s, std::span<const PromptPiece> pieces) {
+  double flops = 0, bytes = 0;
+  std::int64_t tokens = 0;
+  for (const PromptPiece& piece : pieces) {
+    CHECK(piece.before >= 0 && piece.tokens > 0);
+    const std::int64_t after = piece.before + piece.tokens;
+    flops += LinearFlops(s.model, piece.tokens, 1) + CausalFlops(s.model, after) -
+             CausalFlops(s.model, piece.before);
+    bytes += KvBytes(s, after);
+    tokens += piece.tokens;
+  }
+  return s.roof.time(flops / static_cast<double>(s.tensor), WeightBytesRead(s, tokens) + bytes);
+}
+
 double LastChunkSeconds(const Server& s, std::int64_t tokens, std::int64_t chunk) {
   CHECK(chunk > 0 && chunk <= tokens);
-  const double before =
-      chunk == tokens
-          ? 0
-          : Number(
-                models::ForwardFlops(s.model, 1, tokens - chunk, models::AttentionCount::kCausal).attention);
-  const double all =
-      Number(models::ForwardFlops(s.model, 1, tokens, models::AttentionCount::kCausal).attention);
-  const double flops = (LinearFlops(s.model, chunk, 1) + all - before) / static_cast<double>(s.tensor);
-  return s.roof.time(flops, WeightBytesRead(s, chunk) + KvBytes(s, tokens));
+  const PromptPiece last{.before = tokens - chunk, .tokens = chunk};
+  return PiecesSeconds(s, {&last, 1});
 }
 
 double DecodeSeconds(const Server& s, std::int64_t batch, std::int64_t tokens) {

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "hardware/roofline.h"
 #include "models/flops.h"
@@ -45,6 +46,13 @@ double KvBytes(const Server& server, std::int64_t tokens);
 // what a causal mask leaves, unless `count` says full; the head works on the last token alone.
 double PrefillSeconds(const Server& server, std::int64_t tokens,
                       models::AttentionCount count = models::AttentionCount::kCausal);
+// Some of a prompt's tokens, which attend to all before them.
+struct PromptPiece {
+  std::int64_t before = 0, tokens = 1;
+};
+// Seconds of a step on pieces of several prompts, each with logits of its last token. The weights are read
+// once.
+double PiecesSeconds(const Server& server, std::span<const PromptPiece> pieces);
 // Seconds of the last of a prompt's chunks, which attends to all before it.
 double LastChunkSeconds(const Server& server, std::int64_t tokens, std::int64_t chunk);
 

@@ -7,6 +7,7 @@
 #include "models/kv_pool.h"
 #include "models/parameters.h"
 #include "scenarios/budget/cost.h"
+#include "scenarios/budget/deployment.h"
 #include "scenarios/budget/serving.h"
 #include "tests/textbook/figures.h"
 
@@ -159,6 +160,67 @@ std::vector<Figure> Speculation() {
   };
 }
 
+std::vector<Figure> Waiting() {
+  const Server s = Of("llama3_70b", 1);
+  const std::array<Prompt, 3> prompts = {{{0, 131'072}, {1, 50}, {5, 200}}};
+  const std::vector<double> whole = FirstTokenSeconds(s, prompts),
+                            chunks = FirstTokenSecondsInChunks(s, prompts, 512);
+  const char* attention = "A13: with the attention of the first prompt";
+  const char* rest = "A13: the rest of a step, and the next one with a chunk of the first prompt";
+  return {
+      {"17.8.9 Ex1", "s to A's first token", "26.5", whole[0], "58.4", attention},
+      {"17.8.9 Ex1", "s to B's first token", "25.5", whole[1], "57.5", attention},
+      {"17.8.9 Ex1", "s to C's first token", "21.5", whole[2], "53.5", attention},
+      {"17.8.9 Ex2", "ms to B's first token in chunks", "106", chunks[1] * 1e3, "183", rest},
+      {"17.8.9 Ex2", "ms to C's first token in chunks", "212", chunks[2] * 1e3, "318", rest},
+      {"17.8.9 Ex2", "times as fast for B", "241", whole[1] / chunks[1], "314", attention},
+  };
+}
+
+// Requests of 1,024 tokens and as many of answer, all that fit.
+Deployment DeployedFor(const Server& s, double memory, double tokens_per_day, double usd) {
+  const Load load{1024, 1024};
+  return DeploymentFor(s, CapacityOf(s, memory, 2e9, load).value(), tokens_per_day / 1024, 0, usd);
+}
+
+std::vector<Figure> Deployments() {
+  const Server s8 = Of("llama3_8b", 1), int4 = Of("llama3_70b", 1, kH20Roof, 4), t4 = Of("llama3_70b", 4);
+  const Deployment small = DeployedFor(s8, 80e9, 1e6, 2.5), middle = DeployedFor(int4, 96e9, 1e8, 1);
+  const Deployment large = DeployedFor(t4, 80e9, 1e9, 2.5), platform = DeployedFor(t4, 80e9, 1e10, 2.5);
+  const char* margin = "without a margin for peaks, which the chapter does not name";
+  return {
+      {"T17-125", "devices for 1e6 tokens a day of 8B", "1", Number(small.devices)},
+      {"T17-125", "USD a day", "60", small.usd_per_day},
+      {"T17-125", "H20s for 1e8 tokens a day of 70B, INT4", "4", Number(middle.devices)},
+      {"T17-125", "USD a day of them", "100", middle.usd_per_day, "96", "1 USD an hour each"},
+      {"T17-125", "H800s for 1e9 tokens a day of 70B", "32", Number(large.devices), "8", margin},
+      {"T17-125", "USD a day of 32", "1920", 32 * 24 * 2.5},
+      {"T17-125", "H800s for 1e10 tokens a day of 70B", "128", Number(platform.devices), "60", margin},
+  };
+}
+
+// Tokens a dollar on an H20 over those on an H800, spot.
+double H20Better(std::int64_t tensor, const char* model, const Load& load, std::int64_t most) {
+  const Server h800 = Of(model, tensor), h20 = Of(model, tensor, kH20Roof);
+  return UsdPerMillionOutputs(h800, CapacityOf(h800, 80e9, 2e9, load, most).value(), load, 1.0) /
+         UsdPerMillionOutputs(h20, CapacityOf(h20, 96e9, 2e9, load, most).value(), load, 0.5);
+}
+
+std::vector<Figure> Choice() {
+  const char* computes =
+      "at 70 per cent of its peak an H20 computes longer than it reads from 36 requests on";
+  return {
+      {"T17-137", "H20 over H800, tokens a dollar, 70B, 128 in and 1,024 out, 8 at once", "2.4",
+       H20Better(4, "llama3_70b", {128, 1024}, 8)},
+      {"T17-137", "32 at once", "2.4", H20Better(4, "llama3_70b", {128, 1024}, 32), "1.9", computes},
+      {"T17-137", "all that fit", "2.4", H20Better(4, "llama3_70b", {128, 1024}, INT64_MAX), "0.3", computes},
+      {"T17-137", "2,048 in and out, all that fit", "2.4",
+       H20Better(4, "llama3_70b", {2048, 2048}, INT64_MAX), "0.6", computes},
+      {"T17-137", "experts: Qwen3-235B on eight, 2,048 in and out, all that fit", "2.4",
+       H20Better(8, "qwen3_235b_a22b", {2048, 2048}, INT64_MAX), "2.7", "an H20 holds more of them"},
+  };
+}
+
 std::vector<Figure> Money() {
   const double rate = Throughput(32, DecodeSeconds(Of("llama3_70b", 4), 32, 4096));
   return {
@@ -182,7 +244,8 @@ std::vector<Figure> Money() {
 
 std::vector<Figure> ServingFigures() {
   std::vector<Figure> all;
-  for (const auto& part : {Phases(), Decoding(), Concurrency(), Paging(), Speculation(), Money()}) {
+  for (const auto& part : {Phases(), Decoding(), Waiting(), Concurrency(), Paging(), Speculation(), Money(),
+                           Deployments(), Choice()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

@@ -115,6 +115,29 @@ TEST(BudgetCommand, RefusesChoicesOfABillWithoutOne) {
               HasSubstr("devices: 256 fail every 14.06 s"));
 }
 
+TEST(BudgetCommand, EstimatesAHalfKnownModel) {
+  const Result r =
+      Budget({"--sketch", "layers=32,hidden=4096,gated=yes", "--tokens", "2e12", "--days", "10"});
+  EXPECT_EQ(r.err, "");
+  EXPECT_EQ(r.status, 0);
+  EXPECT_THAT(r.out, AllOf(HasSubstr("sketch on h800_sxm: fits\n"), HasSubstr("\nleast\n"),
+                           HasSubstr("\nmost\n"), HasSubstr("32,000 to 256,000")));
+  EXPECT_EQ(nlohmann::json::parse(Budget({"--sketch", "layers=32,hidden=4096", "--json"}).out)["model"],
+            "sketch");
+  const Result wrong =
+      Budget({"llama_7b", "--sketch", "layers=0,hiden=4096,gated=2,ffn,tied=no,tied=yes", "--bill"});
+  EXPECT_EQ(wrong.status, 2);
+  for (const char* line : {"--sketch: is given beside a model; give one\n",
+                           "--bill: a sketch has none of it; a model is wanted\n",
+                           "--sketch: no shape is called \"hiden\"; did you mean \"hidden\"?\n",
+                           "--sketch: \"ffn\" has no value; layers=32,hidden=4096 is wanted\n",
+                           "--sketch: tied is given twice; once is wanted\n",
+                           "--sketch layers: \"0\" is out of range; 1 to 1000 would do\n",
+                           "--sketch gated: \"2\" is unknown; one of yes, no would do\n"}) {
+    EXPECT_THAT(wrong.err, HasSubstr(line));
+  }
+}
+
 class BudgetFile : public testing::Test {
  protected:
   ~BudgetFile() override { std::filesystem::remove_all(folder_); }
