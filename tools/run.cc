@@ -17,6 +17,7 @@
 #include "scenarios/output/report_json.h"
 #include "scenarios/output/report_text.h"
 #include "scenarios/run.h"
+#include "scenarios/verdict/verdict.h"
 #include "tools/commands.h"
 #include "tools/interrupt.h"
 #include "tools/outputs.h"
@@ -116,7 +117,15 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   proto::Diagnostics diagnostics;
   const std::string name =
       arguments.positional.empty() ? std::string(scenarios::kDefaultScenario) : arguments.positional.front();
-  const auto scenario = scenarios::LoadScenario(name, overrides.value(), &diagnostics);
+  // Standard input is read once, and loaded again for the verdict.
+  std::optional<std::string> text;
+  if (name == "-" && !proto::ReadFile("/dev/stdin", &text.emplace(), &diagnostics)) {
+    Print(diagnostics, err);
+    return kExitUsage;
+  }
+  const scenarios::Reload reload = scenarios::ReloadOf(text ? "<stdin>" : name, overrides.value(), text);
+  const auto scenario = text ? scenarios::LoadScenarioText("<stdin>", *text, overrides.value(), &diagnostics)
+                             : scenarios::LoadScenario(name, overrides.value(), &diagnostics);
   Print(diagnostics, err);
   if (!scenario) return kExitUsage;
   sim::Result<Outputs> prepared = PrepareOutputs(arguments, *scenario);
@@ -124,20 +133,22 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   Outputs outputs = std::move(prepared).value();
   if (outputs.trace) AddCounters(*scenario, &*outputs.trace, err);
   const InterruptWatch watch;
-  const auto run = Play(*scenario, arguments, outputs, watch, err);
-  if (!run.ok()) return Fail(run.error().message, err);
-  if (const auto& interruption = run.value().interruption) {
+  auto played = Play(*scenario, arguments, outputs, watch, err);
+  if (!played.ok()) return Fail(played.error().message, err);
+  scenarios::RunResult run = std::move(played).value();
+  if (const auto& interruption = run.interruption) {
     out << (arguments.has("json") ? scenarios::InterruptionJson(*interruption)
                                   : scenarios::InterruptionText(*interruption));
     return kExitInterrupted;
   }
-  const scenarios::Report& report = run.value().report;
+  scenarios::Report& report = run.report;
+  report.verdict = scenarios::MakeVerdict(*scenario, report, reload);
   if (outputs.report) {
     outputs.report->Write(outputs.report_as_text ? scenarios::ReportText(report)
                                                  : scenarios::ReportJson(report));
   }
   if (outputs.trace) {
-    const int status = WriteTrace(*scenario, run.value(), *outputs.trace, watch, arguments.has("quiet"), err);
+    const int status = WriteTrace(*scenario, run, *outputs.trace, watch, arguments.has("quiet"), err);
     if (status != kExitDone) return status;
   }
   if (outputs.report) {
