@@ -1,9 +1,7 @@
 // orrery budget: what a model needs, by hand calculation.
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <iterator>
 #include <optional>
 #include <ostream>
 #include <span>
@@ -13,140 +11,23 @@
 #include "models/catalogue.h"
 #include "models/model_reader.h"
 #include "proto/syntax.h"
+#include "scenarios/budget/bill.h"
 #include "scenarios/budget/budget.h"
 #include "scenarios/budget/scenario_request.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/loader.h"
+#include "scenarios/output/bill_output.h"
 #include "scenarios/output/budget_output.h"
+#include "tools/budget_flags.h"
 #include "tools/commands.h"
 
 namespace tools {
 namespace {
 
+using scenarios::BillChoices;
 using scenarios::BudgetRequest;
 
 constexpr const char* kUsualDevice = "h800_sxm";
-
-// What `--with` may choose.
-constexpr const char* kChoices[] = {
-    "tensor",    "pipeline",  "zero",   "sequence",    "batch",  "micro",   "optimizer",   "gradient-bytes",
-    "recompute", "attention", "spares", "maintenance", "safety", "context", "weight-bits", "kv-bytes"};
-
-// Reads flags into a request; what cannot be read goes to `errors`, all of it.
-class Flags {
- public:
-  Flags(const Arguments& arguments, std::vector<std::string>* errors)
-      : arguments_(arguments), errors_(errors) {}
-
-  // A number in [least, most]; what is there stays where the flag is not given.
-  template <class T>
-  void Number(const char* flag, T least, T most, std::optional<T>* value) {
-    if (!arguments_.has(flag)) return;
-    const std::string text = arguments_.value(flag);
-    T number{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool read = error == std::errc() && end == text.data() + text.size();
-    if (read && number >= least && number <= most) {
-      *value = number;
-      return;
-    }
-    Complain(flag, (read ? "out of range; " : "not a number; ") + Written(least) + " to " + Written(most) +
-                       " would do");
-  }
-
-  template <class T>
-  void OneOf(const char* flag, const std::vector<std::pair<std::string, T>>& choices,
-             std::optional<T>* value) {
-    if (!arguments_.has(flag)) return;
-    std::string names;
-    for (const auto& [name, choice] : choices) {
-      if (name == arguments_.value(flag)) {
-        *value = choice;
-        return;
-      }
-      names += (names.empty() ? "" : ", ") + name;
-    }
-    Complain(flag, "unknown; one of " + names + " would do");
-  }
-
- private:
-  static std::string Written(std::int64_t number) { return std::to_string(number); }
-  static std::string Written(double number) {
-    char text[32];
-    return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
-  }
-  void Complain(const char* flag, const std::string& what) {
-    const bool choice =
-        std::find(std::begin(kChoices), std::end(kChoices), std::string(flag)) != std::end(kChoices);
-    errors_->push_back((choice ? "--with " : "--") + std::string(flag) + ": \"" + arguments_.value(flag) +
-                       "\" is " + what);
-  }
-
-  const Arguments& arguments_;
-  std::vector<std::string>* errors_;
-};
-
-// "--with tensor=8" as if it were a flag of its own, and what is wrong with it.
-Arguments WithChoices(const Arguments& arguments, std::vector<std::string>* errors) {
-  Arguments all = arguments;
-  if (!arguments.has("with")) return all;
-  for (const std::string& given : arguments.values.at("with")) {
-    const std::size_t equals = given.find('=');
-    const std::string name = given.substr(0, equals);
-    if (equals == std::string::npos) {
-      errors->push_back("--with: \"" + given + "\" has no value; CHOICE=VALUE is wanted");
-    } else if (std::find(std::begin(kChoices), std::end(kChoices), name) == std::end(kChoices)) {
-      const std::vector<std::string> near =
-          proto::Nearest(name, std::vector<std::string>(std::begin(kChoices), std::end(kChoices)));
-      errors->push_back(
-          "--with: no choice is called \"" + name + "\"; " +
-          (near.empty() ? "`orrery budget --help` lists them" : "did you mean \"" + near[0] + "\"?"));
-    } else if (!all.values.emplace(name, std::vector<std::string>{given.substr(equals + 1)}).second) {
-      errors->push_back("--with: " + name + " is given twice; once is wanted");
-    }
-  }
-  return all;
-}
-
-// Ranges are those of a scenario's fields.
-void ReadFlags(const Arguments& given, BudgetRequest* r, std::vector<std::string>* errors) {
-  const Arguments arguments = WithChoices(given, errors);
-  Flags flags(arguments, errors);
-  constexpr std::int64_t kOne = 1, kMany = 1'000'000'000, kTokens = 16'777'216;
-  flags.Number("tokens", 1.0, 1e18, &r->tokens);
-  flags.Number("sequence", kOne, kTokens, &r->sequence_length);
-  flags.Number("batch", kOne, kMany, &r->global_batch);
-  flags.Number("micro", kOne, std::int64_t{1'000'000}, &r->micro_batch);
-  flags.Number("tensor", kOne, std::int64_t{1024}, &r->tensor);
-  flags.Number("pipeline", kOne, std::int64_t{10'000}, &r->pipeline);
-  flags.Number("devices", kOne, kMany, &r->devices);
-  flags.Number("days", 1e-3, 1e5, &r->days);
-  flags.Number("mfu", 1e-3, 1.0, &r->utilisation);
-  flags.Number("price", 0.0, 1e6, &r->usd_per_device_hour);
-  flags.Number("spares", 0.0, 1.0, &r->spares);
-  flags.Number("maintenance", 0.0, 0.9, &r->maintenance);
-  flags.Number("safety", 0.0, 0.9, &r->safety);
-  flags.Number("context", kOne, kTokens, &r->context);
-  flags.Number("weight-bits", 1.0, 32.0, &r->weight_bits);
-  flags.OneOf<std::int64_t>("kv-bytes", {{"1", 1}, {"2", 2}}, &r->kv_width);
-  flags.OneOf<std::int64_t>("gradient-bytes", {{"2", 2}, {"4", 4}}, &r->gradient_width);
-  flags.OneOf<int>("zero", {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}, &r->zero_stage);
-  std::vector<std::pair<std::string, models::OptimizerKind>> optimizers;
-  for (const auto kind :
-       {models::OptimizerKind::kAdamW, models::OptimizerKind::kAdamW8bit, models::OptimizerKind::kSgdMomentum,
-        models::OptimizerKind::kAdamMini, models::OptimizerKind::kAdafactor, models::OptimizerKind::kMuon}) {
-    optimizers.emplace_back(models::ToText(kind), kind);
-  }
-  flags.OneOf("optimizer", optimizers, &r->optimizer);
-  flags.OneOf<models::Recompute>("recompute",
-                                 {{"none", models::Recompute::kNone},
-                                  {"selective", models::Recompute::kSelective},
-                                  {"full", models::Recompute::kFull}},
-                                 &r->recompute);
-  flags.OneOf<models::AttentionCount>(
-      "attention", {{"full", models::AttentionCount::kFull}, {"causal", models::AttentionCount::kCausal}},
-      &r->attention);
-}
 
 // What is budgeted: a name of a catalogue, or a file's text.
 struct Subject {
@@ -229,7 +110,47 @@ std::optional<BudgetRequest> RequestFor(const Arguments& arguments,
                            : OfModel(arguments, *subject, overrides, diagnostics);
 }
 
+// Warnings are a part of the document, and beside the other two forms.
+void PrintWarnings(const std::vector<std::string>& warnings, const Arguments& arguments, std::ostream& err) {
+  if (arguments.has("json")) return;
+  for (const std::string& warning : warnings) err << "orrery: warning: " << warning << '\n';
+}
+
+int PrintBudget(const BudgetRequest& request, const Arguments& arguments, std::ostream& out,
+                std::ostream& err) {
+  const scenarios::BudgetResult result = scenarios::MakeBudget(request);
+  for (const std::string& error : result.errors) Fail(error, err);
+  if (!result.budget) return kExitUsage;
+  const scenarios::Budget& budget = *result.budget;
+  PrintWarnings(budget.warnings, arguments, err);
+  out << (arguments.has("json")  ? scenarios::BudgetJson(budget)
+          : arguments.has("csv") ? scenarios::BudgetCsv(budget)
+                                 : scenarios::BudgetText(budget));
+  return budget.fits ? kExitDone : kExitNo;
+}
+
+int PrintBill(const BudgetRequest& request, const BillChoices& choices, const Arguments& arguments,
+              std::ostream& out, std::ostream& err) {
+  std::vector<std::string> errors;
+  const auto bill_request = scenarios::BillRequestOf(request, choices, &errors);
+  scenarios::BillResult result;
+  if (bill_request) result = scenarios::BillOfMaterials(*bill_request);
+  errors.insert(errors.end(), result.errors.begin(), result.errors.end());
+  for (const std::string& error : errors) Fail(error, err);
+  if (!result.bill) return kExitUsage;
+  const scenarios::Bill& bill = *result.bill;
+  PrintWarnings(bill.warnings, arguments, err);
+  out << (arguments.has("json")  ? scenarios::BillJson(bill)
+          : arguments.has("csv") ? scenarios::BillCsv(bill)
+                                 : scenarios::BillText(bill));
+  return kExitDone;
+}
+
 int RunBudget(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  if (arguments.has("with") && arguments.values.at("with") == std::vector<std::string>{"list"}) {
+    out << ChoicesText();
+    return kExitDone;
+  }
   if (arguments.positional.empty()) {
     return Fail("budget: no model; `orrery budget MODEL` is wanted, and `orrery list models` has their names",
                 err);
@@ -243,20 +164,14 @@ int RunBudget(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   std::optional<BudgetRequest> request = RequestFor(arguments, overrides.value(), &diagnostics, &errors);
   Print(diagnostics, err);
   BudgetRequest nobodys;  // so that flags are checked whatever is wrong with the names
-  ReadFlags(arguments, request ? &*request : &nobodys, &errors);
-  scenarios::BudgetResult result;
-  if (request && errors.empty()) result = scenarios::MakeBudget(*request);
-  errors.insert(errors.end(), result.errors.begin(), result.errors.end());
-  for (const std::string& error : errors) Fail(error, err);
-  if (!result.budget) return kExitUsage;
-  const scenarios::Budget& budget = *result.budget;
-  for (const std::string& warning : budget.warnings) {
-    if (!arguments.has("json")) err << "orrery: warning: " << warning << '\n';
+  BillChoices choices;
+  ReadFlags(arguments, request ? &*request : &nobodys, &choices, &errors);
+  if (!request || !errors.empty()) {
+    for (const std::string& error : errors) Fail(error, err);
+    return kExitUsage;
   }
-  out << (arguments.has("json")  ? scenarios::BudgetJson(budget)
-          : arguments.has("csv") ? scenarios::BudgetCsv(budget)
-                                 : scenarios::BudgetText(budget));
-  return budget.fits ? kExitDone : kExitNo;
+  return arguments.has("bill") ? PrintBill(*request, choices, arguments, out, err)
+                               : PrintBudget(*request, arguments, out, err);
 }
 
 }  // namespace
@@ -272,15 +187,16 @@ Command BudgetCommand() {
            {"days", "T", "the deadline; 30 when neither is given"},
            {"mfu", "U", "model FLOPs over the peak, with every wait; 0.4 when not given"},
            {"price", "USD", "of a device for an hour"},
-           {"with", "CHOICE=VALUE", "one of those below: tensor=8", true},
+           {"with", "CHOICE=VALUE", "tensor=8; see below", true},
            {"set", "PATH=VALUE", "change a field: layers=40; of a scenario: model.layers=40", true},
+           {"bill", "", "the bill of materials instead: switches, storage, power, days, money"},
            {"json", "", "print one JSON document"},
            {"csv", "", "print a table for a spreadsheet"}},
           "  orrery budget llama_7b --tokens 2e12 --days 10 --mfu 0.38\n"
           "  orrery budget llama3_70b --devices 512 --with tensor=8 --with pipeline=4 --csv\n"
           "  orrery budget llama_70b_64xh800_a --json      a scenario's model, device and layout\n"
-          "choices: tensor, pipeline, zero, sequence, batch, micro, optimizer, gradient-bytes, recompute,\n"
-          "  attention; spares, maintenance, safety; context, weight-bits, kv-bytes\n",
+          "  orrery budget llama_7b --devices 256 --bill --with device-usd=25000\n"
+          "  orrery budget --with list                     what --with may choose: layout, prices, serving\n",
           RunBudget};
 }
 

@@ -16,7 +16,7 @@
 #include "models/memory.h"
 #include "models/model.h"
 #include "models/training_state.h"
-#include "sim/base/result.h"
+#include "scenarios/budget/budget_line.h"
 
 namespace scenarios {
 
@@ -47,23 +47,6 @@ struct BudgetRequest {
   std::optional<std::int64_t> context;   // tokens of a request
   std::optional<double> weight_bits;     // when serving
   std::optional<std::int64_t> kv_width;  // bytes: 1 or 2
-};
-
-// One choice, and who made it.
-struct Assumption {
-  std::string name;    // as on the command line: "utilisation"
-  std::string value;   // "0.4"
-  std::string source;  // "given", or why this value
-};
-
-struct BudgetLine {
-  std::string section;  // "parameters", "memory of a device", ...
-  std::string name;     // "total"
-  double value = 0;
-  std::optional<std::int64_t> exact;  // the value where it is a whole number that fits
-  std::string unit;                   // "GB", "FLOP", ""
-  std::string formula;                // its name and place: "(27.4)", "6 P D"
-  std::string inputs;                 // "P 6,738,415,616; D 1.348e11"
 };
 
 struct Budget {

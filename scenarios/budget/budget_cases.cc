@@ -15,7 +15,7 @@ namespace {
 
 void AddCase(const std::string& name, const Chosen& c, const std::string& what, Budget* budget) {
   const double seconds = TrainingSeconds(c.flops(), static_cast<double>(c.devices), c.peak, c.utilisation);
-  Section s("case: " + name, budget);
+  Section s("case: " + name, &budget->lines);
   s.Add("time", seconds / kSecondsOfDay, "days", "17.5.3", what);
   s.Add("cost", CostUsd(DeviceHours(c.devices, seconds / 3600), c.usd_per_device_hour), "USD", "17.5.9", "");
   const sim::Bytes memory = MemoryOfDevice(c);
@@ -43,7 +43,7 @@ void AddCases(const Chosen& c, Budget* budget) {
     AddCase("stress", stress,
             "sequences twice as long, " + Short(static_cast<double>(stress.sequence_length)), budget);
   }
-  Section s("where conclusions change", budget);
+  Section s("where conclusions change", &budget->lines);
   if (c.days) {
     s.Add("utilisation that the deadline needs",
           UtilisationOf(c.flops(), *c.days * kSecondsOfDay, static_cast<double>(c.devices), c.peak), "",

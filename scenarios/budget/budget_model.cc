@@ -88,7 +88,7 @@ DeviceMemory MemoryOf(const Chosen& c, std::int64_t stage) {
 
 void AddParameters(const Chosen& c, Budget* budget) {
   const models::ModelParameters p = models::ParametersOf(c.model);
-  Section s("parameters", budget);
+  Section s("parameters", &budget->lines);
   s.AddCount("total", p.total(), "(27.4), shapes counted exactly", ShapeText(c.model));
   s.AddCount("active", p.active(), "17.2.2: without the experts that a token does not visit",
              "idle " + Grouped(p.idle));
@@ -109,7 +109,7 @@ void AddFlops(const Chosen& c, Budget* budget) {
   const double tokens = Number(c.sequence_length);
   const std::string of =
       "S " + Grouped(c.sequence_length) + (full ? "; attention full" : "; attention causal");
-  Section s("FLOPs of a token", budget);
+  Section s("FLOPs of a token", &budget->lines);
   s.Add("forward, linear", Number(forward.linear) / tokens, "FLOP", "17.3.2: 2 a weight that it meets", "");
   s.Add("forward, attention", Number(forward.attention) / tokens, "FLOP", "(27.7)", of);
   s.Add("forward, logits", Number(forward.logits) / tokens, "FLOP", "17.3.6: 2 d V",
@@ -125,7 +125,7 @@ void AddFlops(const Chosen& c, Budget* budget) {
   s.Add("recomputed", again / tokens, "FLOP", "27.3: hardware FLOPs are these more", "");
   s.Add("6P", Number(models::SixPD(c.model, 1)), "FLOP", "17.3.8: active parameters, all of them",
         "P " + Grouped(models::ParametersOf(c.model).active()));
-  Section run("FLOPs of the run", budget);
+  Section run("FLOPs of the run", &budget->lines);
   run.Add("model FLOPs", c.flops(), "FLOP", "(27.20)", "D " + Short(c.tokens));
   run.Add("6PD", Number(models::SixPD(c.model, 1)) * c.tokens, "FLOP", "17.3.8", "D " + Short(c.tokens));
 }
@@ -141,7 +141,7 @@ void AddMemory(const Chosen& c, Budget* budget) {
   const std::string held =
       Grouped(StageOf(c, fullest).total().total()) + " parameters of stage " + Grouped(fullest);
   const std::string cut = "ZeRO-" + std::to_string(c.zero_stage) + " over " + Grouped(c.data);
-  Section s("memory of a device", budget);
+  Section s("memory of a device", &budget->lines);
   s.AddBytes("weights", memory.state.weights, "(27.12) to (27.15)", held + "; " + cut);
   s.AddBytes("gradients", memory.state.gradients, "(27.12) to (27.15)",
              Grouped(c.widths.gradient) + " B each");

@@ -51,7 +51,7 @@ void AddTraffic(const Chosen& c, Budget* budget) {
                                         .micro_batches = c.micro_batches,
                                         .pipeline = c.pipeline > 1});
   const std::string per = Grouped(c.micro_batches) + " micro-batches";
-  Section s("sent by a device in a step", budget);
+  Section s("sent by a device in a step", &budget->lines);
   s.Add("weights gathered", data.gathers, "B",
         c.pipeline > 1 && c.zero_stage == 3 ? "17.4.8 as E2; one more than micro-batches of 1F1B"
                                             : "17.4.8 as E2 corrects it",
@@ -80,7 +80,7 @@ void AddTraffic(const Chosen& c, Budget* budget) {
 void AddTime(const Chosen& c, Budget* budget) {
   const double seconds = TrainingSeconds(c.flops(), Number(c.devices), c.peak, c.utilisation);
   const double hours = DeviceHours(c.devices, seconds / 3600);
-  Section s("time and cost", budget);
+  Section s("time and cost", &budget->lines);
   s.AddCount("devices", c.devices, "(27.19), in whole groups", "data " + Grouped(c.data));
   s.Add("step", StepSeconds(c), "s", "(27.18)", OnDevices(c));
   s.AddCount("steps", StepsFor(c.tokens, Number(sim::Wide{c.global_batch} * c.sequence_length)), "D / (B S)",
@@ -119,7 +119,7 @@ void AddSaves(const Chosen& c, Budget* budget) {
   const sim::Bytes save = SaveBytes(state);
   const double mtbf = HoursBetweenFailures(kDeviceHoursBetweenFailures, Number(c.devices)) * 3600;
   const double copy = Number(save.count()) / Number(c.devices) / c.device.pcie.achieved.bytes_per_second();
-  Section s("checkpoints", budget);
+  Section s("checkpoints", &budget->lines);
   s.AddBytes("one save", save, "17.7.3 as E19: weights, master, optimizer", "no gradients");
   s.Add("copy to the hosts", copy, "s", "17.7.4: what an asynchronous save stalls for",
         "PCIe " + Short(c.device.pcie.achieved.bytes_per_second() * 1e-9) + " GB/s; shares are equal");
@@ -135,7 +135,7 @@ void AddSaves(const Chosen& c, Budget* budget) {
 void AddData(const Chosen& c, Budget* budget) {
   const std::int64_t width = TokenIdWidth(c.model.vocabulary);
   const double step_tokens = Number(sim::Wide{c.global_batch} * c.sequence_length);
-  Section s("data", budget);
+  Section s("data", &budget->lines);
   s.Add("tokens stored", DatasetBytes(c.tokens, Number(width), 1), "B", "17.7.1 as A18",
         Grouped(width) + " B a token's number");
   s.Add("text", DatasetBytes(c.tokens, kTextBytesPerToken, 1), "B", "17.7.1", "4 B a token, English");
@@ -145,7 +145,7 @@ void AddData(const Chosen& c, Budget* budget) {
 }
 
 void AddServing(const Chosen& c, Budget* budget) {
-  Section s("serving", budget);
+  Section s("serving", &budget->lines);
   s.AddBytes("keys and values of a token", models::KvCacheBytes(c.model, 1, c.kv_width), "(27.10)",
              Grouped(c.kv_width) + " B a number");
   s.AddBytes("of a request", models::KvCacheBytes(c.model, c.context, c.kv_width), "(27.10), windows kept",

@@ -7,28 +7,13 @@
 
 #include "models/parameters.h"
 #include "models/transformer.h"
+#include "scenarios/budget/section.h"
 #include "scenarios/budget/training_time.h"
 
 namespace scenarios {
 namespace {
 
 constexpr std::int64_t kMostParameters = 1'000'000'000'000'000;  // 18 bytes of each fit 63 bits
-
-// The given value or the usual one, written down either way.
-class Chooser {
- public:
-  explicit Chooser(std::vector<Assumption>* list) : list_(list) {}
-
-  template <class T, class Text>
-  T operator()(const char* name, const std::optional<T>& given, T usual, const char* why, Text text) {
-    const T value = given.value_or(usual);
-    list_->push_back({name, text(value), given ? "given" : why});
-    return value;
-  }
-
- private:
-  std::vector<Assumption>* list_;
-};
 
 std::string Text(std::int64_t n) { return Grouped(n); }
 

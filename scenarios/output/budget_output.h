@@ -18,9 +18,6 @@ std::string BudgetJson(const Budget& budget);
 // section,name,value,unit,formula,inputs; the assumptions as a section of their own.
 std::string BudgetCsv(const Budget& budget);
 
-// "13.48 GB", "40.44 GFLOP", "6,738,415,616", "59.7 days": four digits, in steps of a thousand.
-std::string FigureText(const BudgetLine& line);
-
 }  // namespace scenarios
 
 #endif  // SCENARIOS_OUTPUT_BUDGET_OUTPUT_H_

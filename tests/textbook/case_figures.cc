@@ -106,6 +106,8 @@ std::vector<Figure> Large() {
       {"T17-130", "TB/s between two halves", "102.4", rails.bisection_bytes_per_s * 1e-12, "410", ports},
       {"T17-130", "TB of a save, 10 bytes a parameter", "18",
        Number(SaveBytes(models::AdamWStateOf(1'800'000'000'000), {.master = false}).count()) * 1e-12},
+      {"17.9.3", "1e6 USD of servers", "614", Usd(2048, 1.0 / 24, 300'000) * 1e-6},
+      {"17.9.3", "1e6 USD of switches", "12.8", Number(rails.switches()) * 0.05, "38.4", "A19: 96 a rail"},
       {"17.9.3", "s to write it at 1 TB/s", "18", 18e12 / WriteRate(1e12, 1)},
   };
 }

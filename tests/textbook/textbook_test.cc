@@ -114,7 +114,8 @@ TEST(Textbook, SymbolsAreFieldsAndFlagsThatThereAre) {
   for (const char* file : {"model", "scenario", "hardware"}) {
     schemas += ReadText(std::string(ORRERY_SOURCE_DIR "/proto/") + file + ".proto");
   }
-  const std::string flags = ReadText(ORRERY_SOURCE_DIR "/tools/budget.cc");
+  const std::string flags =
+      ReadText(ORRERY_SOURCE_DIR "/tools/budget.cc") + ReadText(ORRERY_SOURCE_DIR "/tools/budget_flags.cc");
   for (const Symbol& s : kSymbols) {
     const std::string field = s.field;
     if (field.starts_with("--")) {

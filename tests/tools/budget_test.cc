@@ -62,6 +62,59 @@ TEST(BudgetCommand, TakesAScenariosModelDeviceAndLayout) {
   EXPECT_EQ((*tensor)["source"], "given");
 }
 
+// The bill of materials in all three forms; what has no figure is "unknown", null and empty.
+TEST(BudgetCommand, PrintsABillOfMaterials) {
+  const std::vector<std::string> words = {"llama_7b", "--devices", "256",
+                                          "--bill",   "--with",    "switch-usd=40000"};
+  const auto with = [&](const char* flag) {
+    std::vector<std::string> all = words;
+    all.push_back(flag);
+    return Budget(all);
+  };
+  const Result text = Budget(words), csv = with("--csv");
+  EXPECT_EQ(text.status, 0);
+  EXPECT_EQ(text.err, "");
+  EXPECT_THAT(text.out, AllOf(HasSubstr("bill of materials: 256 h800_sxm at work for "),
+                              HasSubstr("8 at 40,000; years"), HasSubstr("cables and optics")));
+  for (const std::string& line : Lines(text.out)) EXPECT_LE(line.size(), 110u) << line;
+  const auto document = nlohmann::json::parse(with("--json").out);
+  EXPECT_EQ(document["lines"][0]["value"], 256);
+  const auto& lines = document["lines"];
+  const auto cables = std::find_if(lines.begin(), lines.end(),
+                                   [](const auto& l) { return l["name"] == "cables and optics"; });
+  ASSERT_NE(cables, lines.end());
+  EXPECT_TRUE((*cables)["value"].is_null());
+  EXPECT_THAT(csv.out, HasSubstr("\"owned, for as long\",cables and optics,,USD,"));
+  EXPECT_EQ(Lines(csv.out).size(), 1 + lines.size() + document["assumptions"].size());
+}
+
+// Every choice is read: out of any range, each complains of itself.
+TEST(BudgetCommand, ListsItsChoices) {
+  const Result list = Budget({"--with", "list"});
+  EXPECT_EQ(list.status, 0);
+  std::vector<std::string> words = {"llama_7b", "--bill"}, names;
+  for (const std::string& line : Lines(list.out)) {
+    EXPECT_LE(line.size(), 100u);
+    if (!line.starts_with("  ")) continue;
+    names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    words.insert(words.end(), {"--with", names.back() + "=-1"});
+  }
+  EXPECT_GT(names.size(), 30u);
+  const Result all = Budget(words);
+  EXPECT_EQ(Lines(all.err).size(), names.size());
+  for (const std::string& name : names) EXPECT_THAT(all.err, HasSubstr("--with " + name + ": \"-1\" is "));
+}
+
+TEST(BudgetCommand, RefusesChoicesOfABillWithoutOne) {
+  EXPECT_THAT(Budget({"llama_7b", "--with", "replicas=2"}).err,
+              HasSubstr("--with: replicas is of the bill of materials; --bill is wanted beside it\n"));
+  EXPECT_THAT(Budget({"llama_7b", "--bill", "--with", "replicas=0", "--with", "rails=x"}).err,
+              AllOf(HasSubstr("--with replicas: \"0\" is out of range; 1 to 100 would do\n"),
+                    HasSubstr("--with rails: \"x\" is not a number; 1 to 1024 would do\n")));
+  EXPECT_THAT(Budget({"llama_7b", "--bill", "--devices", "256", "--with", "device-hours=1"}).err,
+              HasSubstr("devices: 256 fail every 14.06 s"));
+}
+
 class BudgetFile : public testing::Test {
  protected:
   ~BudgetFile() override { std::filesystem::remove_all(folder_); }
