@@ -3,8 +3,8 @@
 namespace tools {
 
 std::vector<Command> Commands() {
-  return {RunCommand(),      CheckCommand(),  BudgetCommand(),  ListCommand(),
-          ScheduleCommand(), ImportCommand(), ValidateCommand()};
+  return {RunCommand(),      CheckCommand(),  BudgetCommand(),   ListCommand(),
+          ScheduleCommand(), ImportCommand(), ValidateCommand(), UtilisationCommand()};
 }
 
 }  // namespace tools

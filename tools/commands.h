@@ -13,6 +13,7 @@ Command ImportCommand();
 Command ListCommand();
 Command RunCommand();
 Command ScheduleCommand();
+Command UtilisationCommand();
 Command ValidateCommand();
 
 }  // namespace tools

@@ -8,7 +8,8 @@ std::string Set(const char* path, std::int64_t value) {
   return std::string(path) + '=' + std::to_string(value);
 }
 
-std::vector<Sets> Variants(const Scenario& s, const Layout& layout, const Batch& batch, const Sets& more) {
+std::vector<Changes> Variants(const Scenario& s, const Layout& layout, const Batch& batch,
+                              const Changes& more) {
   const std::pair<const char*, std::pair<std::int64_t, std::int64_t>> fields[] = {
       {"layout.tensor", {s.layout.tensor, layout.tensor}},
       {"layout.context", {s.layout.context, layout.context}},
@@ -17,14 +18,14 @@ std::vector<Sets> Variants(const Scenario& s, const Layout& layout, const Batch&
       {"layout.expert", {s.layout.expert, layout.expert}},
       {"batch.global", {s.batch.global, batch.global}},
       {"batch.micro", {s.batch.micro, batch.micro}}};
-  Sets changes;
+  Changes changes;
   for (const auto& [path, values] : fields) {
     if (values.first != values.second) changes.push_back(Set(path, values.second));
   }
   if (s.layout.sequence && layout.tensor == 1) changes.emplace_back("layout.sequence=false");
   changes.insert(changes.end(), more.begin(), more.end());
 
-  std::vector<Sets> cuts = {changes};
+  std::vector<Changes> cuts = {changes};
   if (s.model.experts.routed > 0 && layout.tensor != s.layout.tensor) {
     cuts.push_back(changes);
     cuts.back().push_back(Set("layout.expert_tensor", layout.tensor));
@@ -33,10 +34,10 @@ std::vector<Sets> Variants(const Scenario& s, const Layout& layout, const Batch&
   const std::string ranks = Set("layout.data", data);
   const std::string accumulation =
       Set("batch.accumulation", batch.global / (batch.micro * std::max(data, std::int64_t{1})));
-  std::vector<Sets> variants;
-  for (const Sets& cut : cuts) {
+  std::vector<Changes> variants;
+  for (const Changes& cut : cuts) {
     variants.push_back(cut);
-    for (const Sets& stated : {Sets{ranks}, Sets{accumulation}, Sets{ranks, accumulation}}) {
+    for (const Changes& stated : {Changes{ranks}, Changes{accumulation}, Changes{ranks, accumulation}}) {
       variants.push_back(cut);
       variants.back().insert(variants.back().end(), stated.begin(), stated.end());
     }

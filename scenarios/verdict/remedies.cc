@@ -55,7 +55,7 @@ std::vector<Remedy> LessRecomputation(const Scenario& s) {
   const std::int64_t of_rank = s.batch.micro * s.batch.micro_batches;
   for (Batch batch = s.batch; --batch.micro > 0;) {
     if (of_rank % batch.micro != 0) continue;
-    for (Sets& sets : Variants(s, s.layout, batch, {"training.recompute=NONE"})) {
+    for (Changes& sets : Variants(s, s.layout, batch, {"training.recompute=NONE"})) {
       smaller.variants.push_back(std::move(sets));
     }
   }
@@ -71,15 +71,15 @@ std::vector<Remedy> SmallerBubble(const Scenario& s) {
     Remedy finer{"more pieces of the model a stage, so that filling and draining are shorter", {}};
     for (const std::int64_t chunks : {2 * s.layout.virtual_stages, 3 * s.layout.virtual_stages}) {
       const Layout layout = With(s.layout, &Layout::virtual_stages, chunks);
-      for (const Sets& more : {Sets{}, Sets{"pipeline.schedule=INTERLEAVED"}}) {
-        for (Sets& sets : Variants(s, layout, s.batch, more)) finer.variants.push_back(std::move(sets));
+      for (const Changes& more : {Changes{}, Changes{"pipeline.schedule=INTERLEAVED"}}) {
+        for (Changes& sets : Variants(s, layout, s.batch, more)) finer.variants.push_back(std::move(sets));
       }
     }
     remedies.push_back(std::move(finer));
     Remedy split{"weight gradients wait and fill the bubble; docs/pipelines.md", {}};
     split.variants =
         loops ? Variants(s, With(s.layout, &Layout::virtual_stages, 2), s.batch, {"pipeline.schedule=ZBV"})
-              : std::vector<Sets>{{"pipeline.schedule=ZB1P"}};
+              : std::vector<Changes>{{"pipeline.schedule=ZB1P"}};
     remedies.push_back(std::move(split));
   }
   for (Remedy& remedy : SmallerMicroBatch(s, "twice the micro-batches"))
@@ -246,8 +246,8 @@ std::vector<Remedy> FewerTransfers(const Scenario& s) {
     Remedy coarser{"fewer pieces of the model, so activations cross stages less often",
                    Variants(s, With(s.layout, &Layout::virtual_stages, chunks), s.batch)};
     if (chunks == 1) {
-      for (Sets& sets : Variants(s, With(s.layout, &Layout::virtual_stages, chunks), s.batch,
-                                 {"pipeline.schedule=ONE_F_ONE_B"})) {
+      for (Changes& sets : Variants(s, With(s.layout, &Layout::virtual_stages, chunks), s.batch,
+                                    {"pipeline.schedule=ONE_F_ONE_B"})) {
         coarser.variants.push_back(std::move(sets));
       }
     }

@@ -10,14 +10,13 @@
 #include "scenarios/report.h"
 #include "scenarios/scenario.h"
 #include "scenarios/verdict/losses.h"
+#include "scenarios/verdict/reload.h"
 
 namespace scenarios {
 
-using Sets = std::vector<std::string>;  // "layout.virtual=2"
-
 struct Remedy {
-  std::string text;            // what it does
-  std::vector<Sets> variants;  // the first is meant that loads and fits
+  std::string text;               // what it does
+  std::vector<Changes> variants;  // the first is meant that loads and fits
 };
 
 // From the one that changes least. Nothing that the job has already, or has no use for. Those that make
@@ -32,8 +31,8 @@ std::string Set(const char* path, std::int64_t value);
 
 // The fields in which layout and batch differ from the scenario's, with `more`; then the same with those that
 // follow from them and that a file may state as well: data ranks, accumulation, how experts are cut.
-std::vector<Sets> Variants(const Scenario& scenario, const Layout& layout, const Batch& batch,
-                           const Sets& more = {});
+std::vector<Changes> Variants(const Scenario& scenario, const Layout& layout, const Batch& batch,
+                              const Changes& more = {});
 
 }  // namespace scenarios
 

@@ -8,9 +8,9 @@
 #include "hardware/device_cost_model.h"
 #include "scenarios/budget/data_storage.h"
 #include "scenarios/closed_form.h"
-#include "scenarios/loader.h"
 #include "scenarios/stage_memory.h"
 #include "scenarios/step_builder.h"
+#include "scenarios/verdict/remedies.h"
 
 namespace scenarios {
 namespace {
@@ -161,9 +161,9 @@ std::vector<Suggestion> SuggestionsFor(const Loss& loss, const Scenario& scenari
                                        const Reload& reload) {
   std::vector<Suggestion> suggestions;
   for (const Remedy& remedy : RemediesFor(loss.limit, scenario, report)) {
-    for (const Sets& sets : remedy.variants) {
-      const std::optional<Scenario> tried = reload(sets);
-      if (!tried || !Helps(*tried, loss, report)) continue;
+    for (const Changes& sets : remedy.variants) {
+      const sim::Result<Scenario> tried = reload(sets);
+      if (!tried.ok() || !Helps(tried.value(), loss, report)) continue;
       suggestions.push_back({sets, remedy.text});
       break;
     }
@@ -185,22 +185,6 @@ std::string DataNote(const Scenario& scenario, const Report& report) {
 }
 
 }  // namespace
-
-Reload ReloadOf(const std::string& name, const std::vector<proto::Override>& overrides,
-                const std::optional<std::string>& text) {
-  return [name, overrides, text](const Sets& sets) {
-    std::vector<proto::Override> all = overrides;
-    for (const std::string& set : sets) {
-      const std::size_t equals = set.find('=');
-      const std::string path = set.substr(0, equals);
-      // What was set by hand is set anew.
-      std::erase_if(all, [&](const proto::Override& old) { return old.path == path; });
-      all.push_back({static_cast<int>(all.size()) + 1, path, set.substr(equals + 1)});
-    }
-    proto::Diagnostics nobodys;
-    return text ? LoadScenarioText(name, *text, all, &nobodys) : LoadScenario(name, all, &nobodys);
-  };
-}
 
 Verdict MakeVerdict(const Scenario& scenario, const Report& report, const Reload& reload) {
   const std::vector<Loss> limits = LimitsOf(scenario, report);

@@ -9,24 +9,11 @@
 #ifndef SCENARIOS_VERDICT_VERDICT_H_
 #define SCENARIOS_VERDICT_VERDICT_H_
 
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "proto/text_reader.h"
 #include "scenarios/report.h"
 #include "scenarios/scenario.h"
-#include "scenarios/verdict/remedies.h"
+#include "scenarios/verdict/reload.h"
 
 namespace scenarios {
-
-// The scenario with these fields set as well, or nothing where the loader refuses them.
-using Reload = std::function<std::optional<Scenario>(const Sets&)>;
-
-// For LoadScenario, of a name or path; for LoadScenarioText, where there is a text. Keeps copies.
-Reload ReloadOf(const std::string& name, const std::vector<proto::Override>& overrides,
-                const std::optional<std::string>& text = std::nullopt);
 
 // Suggestions are what `reload` takes, what then fits into memory and what has no longer bubble for all that
 // it could gain; three at most. The report is of the scenario.

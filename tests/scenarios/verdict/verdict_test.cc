@@ -12,6 +12,7 @@
 #include "scenarios/output/report_json.h"
 #include "scenarios/output/report_text.h"
 #include "scenarios/run.h"
+#include "scenarios/verdict/remedies.h"
 
 namespace scenarios {
 namespace {
@@ -31,7 +32,7 @@ layout { tensor: 1 sequence: false context: 1 pipeline: 1 virtual: 1 expert: 1 e
 batch { global: 16 micro: 1 sequence_length: 2048 }
 )";
 
-Sets Split(const std::string& words) {
+Changes Split(const std::string& words) {
   std::istringstream in(words);
   return {std::istream_iterator<std::string>(in), {}};
 }
@@ -46,13 +47,14 @@ struct Judged {
 Judged Judge(const std::string& sets) {
   Judged judged;
   judged.reload = ReloadOf("small.textproto", {{1, "model.layers", "4"}}, kJob);
-  judged.scenario = judged.reload(Split(sets));
-  EXPECT_TRUE(judged.scenario.has_value()) << sets;
-  if (!judged.scenario) return judged;
+  const auto loaded = judged.reload(Split(sets));
+  EXPECT_TRUE(loaded.ok()) << sets << ": " << (loaded.ok() ? "" : loaded.error().message);
+  if (!loaded.ok()) return judged;
+  judged.scenario = loaded.value();
   // What a suggestion sets comes on top of what the case did.
   const Reload first = judged.reload;
-  judged.reload = [first, sets](const Sets& more) {
-    Sets all = Split(sets);
+  judged.reload = [first, sets](const Changes& more) {
+    Changes all = Split(sets);
     for (const std::string& set : more) {
       const std::string path = set.substr(0, set.find('=') + 1);
       std::erase_if(all, [&](const std::string& old) { return old.starts_with(path); });
@@ -152,9 +154,9 @@ TEST(Verdict, NamesTheCauseAndWhatItSuggestsMakesTheStepFaster) {
     for (const Suggestion& suggestion : verdict.suggestions) {
       SCOPED_TRACE(suggestion.text);
       const auto changed = judged.reload(suggestion.set);
-      ASSERT_TRUE(changed.has_value());
-      ExpectOfUse(suggestion, *judged.scenario, *changed);
-      const double faster = TokensPerSecond(scenarios::Run(*changed).value().report);
+      ASSERT_TRUE(changed.ok());
+      ExpectOfUse(suggestion, *judged.scenario, changed.value());
+      const double faster = TokensPerSecond(scenarios::Run(changed.value()).value().report);
       EXPECT_GT(faster, TokensPerSecond(judged.report));
     }
   }
@@ -172,8 +174,9 @@ TEST(Verdict, NamesSavesThatAStepWaitsForAndWritingThemBesideItIsFaster) {
   const Verdict& verdict = *judged.report.verdict;
   EXPECT_EQ(verdict.id, "saves") << verdict.text;
   ASSERT_THAT(verdict.suggestions, Not(IsEmpty()));
-  EXPECT_EQ(verdict.suggestions.front().set, Sets{"checkpoint.mode=ASYNC"});
-  const Report changed = scenarios::Run(*judged.reload(verdict.suggestions.front().set)).value().report;
+  EXPECT_EQ(verdict.suggestions.front().set, Changes{"checkpoint.mode=ASYNC"});
+  const Report changed =
+      scenarios::Run(judged.reload(verdict.suggestions.front().set).value()).value().report;
   EXPECT_GT(TokensPerSecond(changed), TokensPerSecond(judged.report));
 }
 
@@ -189,7 +192,7 @@ TEST(Verdict, SaysByHowMuchAJobDoesNotFitAndWhatItSuggestsFits) {
   EXPECT_THAT(verdict.text, HasSubstr(" too much: moments "));
   ASSERT_THAT(verdict.suggestions, Not(IsEmpty()));
   for (const Suggestion& suggestion : verdict.suggestions) {
-    EXPECT_TRUE(scenarios::Run(*judged.reload(suggestion.set)).value().report.fits) << suggestion.text;
+    EXPECT_TRUE(scenarios::Run(judged.reload(suggestion.set).value()).value().report.fits) << suggestion.text;
   }
 }
 
@@ -224,7 +227,7 @@ TEST(Losses, AreTheBreakdownsPartsAndGradientNormHasARemedyOfItsOwn) {
   EXPECT_EQ(losses[0].limit, Limit::kGradientNorm);
   EXPECT_DOUBLE_EQ(losses[0].share, 1);
   EXPECT_EQ(MakeVerdict(*judged.scenario, judged.report, judged.reload).suggestions.front().set,
-            Sets{"batch.global=32"});
+            Changes{"batch.global=32"});
 }
 
 TEST(Losses, IdsAreDifferentAndWrittenAsFieldsAre) {
@@ -259,7 +262,7 @@ TEST(Verdict, StandsUnderTheReportAndInItsJson) {
   const auto json = nlohmann::json::parse(ReportJson(judged.report))["verdict"];
   EXPECT_EQ(json["id"], "tensor_parallel");
   EXPECT_EQ(json["share"], verdict.share);
-  EXPECT_EQ(json["suggestions"][0]["set"], Sets{"layout.tensor=4"});
+  EXPECT_EQ(json["suggestions"][0]["set"], Changes{"layout.tensor=4"});
   EXPECT_EQ(json["note"], verdict.note);
 }
 
