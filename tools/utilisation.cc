@@ -106,8 +106,8 @@ int RunUtilisation(const Arguments& arguments, std::ostream& out, std::ostream& 
 Command UtilisationCommand() {
   return {
       "utilisation",
-      "What of the peak a job uses, by devices, topology, batch and length, simulated and in factors.",
-      "[SCENARIO] [--devices LIST] [--batch LIST] [--sequence LIST] [--topology LIST] [--weak]",
+      "MFU in factors, by devices, topology, batch and length of sequences, simulated.",
+      "[SCENARIO] [--devices LIST] [--batch LIST] [--weak] [options]",
       1,
       {{"devices", "LIST", "numbers of devices: 64,128,256; data ranks follow, the other groups stay"},
        {"batch", "LIST", "sequences a step"},
