@@ -67,12 +67,16 @@ void AddStages(const Scenario& scenario, const StepProgram& steps, const sim::Ti
     for (const sim::Rank rank : ranks[stage]) {
       if (rank_times[rank.pos()].compute_busy > rank_times[busiest.pos()].compute_busy) busiest = rank;
     }
+    sim::Duration all_busy;
+    for (const sim::Rank rank : ranks[stage]) all_busy += rank_times[rank.pos()].compute_busy;
     const auto number = static_cast<std::uint32_t>(stage);
     const StageMemory memory = MemoryOfStage(scenario, plan, orders.Of(number));
     StageReport row{.stage = static_cast<std::int64_t>(stage),
                     .parameters = plan.held.total().total(),
                     .rank = busiest.value(),
                     .busy = rank_times[busiest.pos()].compute_busy,
+                    .mean_busy = sim::Duration::Picoseconds(all_busy.ps() /
+                                                            static_cast<std::int64_t>(ranks[stage].size())),
                     .breakdown = PartsOf(sim::BreakdownOf(steps.program, timeline, predecessors, busiest,
                                                           times.WindowOf(busiest))),
                     .memory = memory.parts,

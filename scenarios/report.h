@@ -31,6 +31,7 @@ struct StageReport {
   std::int64_t parameters = 0;      // held by one rank
   std::uint32_t rank = 0;           // the one the times are of
   sim::Duration busy;               // of its compute stream
+  sim::Duration mean_busy;          // of the compute streams of all ranks of the stage
   std::vector<TimePart> breakdown;  // adds up to the step time
   std::vector<BytePart> memory;     // adds up to memory_total
   sim::Bytes memory_total;
@@ -122,6 +123,22 @@ struct OffloadReport {
   sim::Bytes host_memory;                           // that a node has
 };
 
+// What to change, and what it may bring.
+struct Suggestion {
+  std::vector<std::string> set;  // "layout.virtual=2": fields as --set takes them, all of them together
+  std::string text;              // what that does
+};
+
+// What limits the step, and what to try; scenarios/verdict finds it.
+struct Verdict {
+  std::string id;  // "pipeline_bubble"; stable
+  double share =
+      0;  // of the step, and the most that a suggestion can gain; of what a device has for "memory"
+  std::string text;                     // one line
+  std::vector<Suggestion> suggestions;  // in order; each by itself
+  std::string note;                     // what no part of the step has: data loading
+};
+
 // One figure of the device that the result leans on.
 struct Provenance {
   std::string key, value, basis, source;
@@ -182,6 +199,7 @@ struct Report {
   bool published_applies = true;  // false where overrides made it another job than the published one
   std::vector<std::string> warnings;
   std::vector<Provenance> figures;
+  std::optional<Verdict> verdict;  // null: nobody asked for it
 };
 
 }  // namespace scenarios

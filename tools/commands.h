@@ -14,6 +14,7 @@ Command ListCommand();
 Command PlanCommand();
 Command RunCommand();
 Command ScheduleCommand();
+Command UtilisationCommand();
 Command ValidateCommand();
 
 }  // namespace tools

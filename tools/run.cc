@@ -1,9 +1,7 @@
 // orrery run: one scenario, played event by event and reported.
 
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -17,8 +15,11 @@
 #include "scenarios/output/report_json.h"
 #include "scenarios/output/report_text.h"
 #include "scenarios/run.h"
+#include "scenarios/verdict/verdict.h"
 #include "tools/commands.h"
 #include "tools/interrupt.h"
+#include "tools/load_job.h"
+#include "tools/memory_limit.h"
 #include "tools/outputs.h"
 #include "tools/progress.h"
 
@@ -32,17 +33,6 @@ constexpr std::uint64_t kTasksToTrace = 300'000;
 // Above this many it has no graphs of link load: they need the rates of all
 // flows, which would take as much memory again as the run.
 constexpr double kTasksToGraph = 20e6;
-
-// Most of what this machine has, and what this process may take.
-double MemoryForARun() {
-  constexpr double kPart = 0.8;  // the rest of the machine lives too
-  double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    memory = std::min(memory, static_cast<double>(limit.rlim_cur));
-  }
-  return kPart * memory;
-}
 
 // One graph a tier of links.
 std::vector<scenarios::TraceCounter> CountersOf(const topologies::Fabric& fabric) {
@@ -113,31 +103,32 @@ sim::Result<scenarios::RunResult> Play(const scenarios::Scenario& scenario, cons
 int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const auto overrides = OverridesOf(arguments);
   if (!overrides.ok()) return Fail(overrides.error().message, err);
-  proto::Diagnostics diagnostics;
   const std::string name =
       arguments.positional.empty() ? std::string(scenarios::kDefaultScenario) : arguments.positional.front();
-  const auto scenario = scenarios::LoadScenario(name, overrides.value(), &diagnostics);
-  Print(diagnostics, err);
-  if (!scenario) return kExitUsage;
-  sim::Result<Outputs> prepared = PrepareOutputs(arguments, *scenario);
+  const std::optional<Job> job = LoadJob(name, overrides.value(), err);
+  if (!job) return kExitUsage;
+  const scenarios::Scenario& scenario = job->scenario;
+  sim::Result<Outputs> prepared = PrepareOutputs(arguments, scenario);
   if (!prepared.ok()) return Fail(prepared.error().message, err);
   Outputs outputs = std::move(prepared).value();
-  if (outputs.trace) AddCounters(*scenario, &*outputs.trace, err);
+  if (outputs.trace) AddCounters(scenario, &*outputs.trace, err);
   const InterruptWatch watch;
-  const auto run = Play(*scenario, arguments, outputs, watch, err);
-  if (!run.ok()) return Fail(run.error().message, err);
-  if (const auto& interruption = run.value().interruption) {
+  auto played = Play(scenario, arguments, outputs, watch, err);
+  if (!played.ok()) return Fail(played.error().message, err);
+  scenarios::RunResult run = std::move(played).value();
+  if (const auto& interruption = run.interruption) {
     out << (arguments.has("json") ? scenarios::InterruptionJson(*interruption)
                                   : scenarios::InterruptionText(*interruption));
     return kExitInterrupted;
   }
-  const scenarios::Report& report = run.value().report;
+  scenarios::Report& report = run.report;
+  report.verdict = scenarios::MakeVerdict(scenario, report, job->reload);
   if (outputs.report) {
     outputs.report->Write(outputs.report_as_text ? scenarios::ReportText(report)
                                                  : scenarios::ReportJson(report));
   }
   if (outputs.trace) {
-    const int status = WriteTrace(*scenario, run.value(), *outputs.trace, watch, arguments.has("quiet"), err);
+    const int status = WriteTrace(scenario, run, *outputs.trace, watch, arguments.has("quiet"), err);
     if (status != kExitDone) return status;
   }
   if (outputs.report) {

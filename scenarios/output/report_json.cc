@@ -40,6 +40,7 @@ Json StageJson(const StageReport& stage) {
           {"parameters_per_rank", stage.parameters},
           {"rank", stage.rank},
           {"busy_s", stage.busy.seconds()},
+          {"mean_busy_s", stage.mean_busy.seconds()},
           {"breakdown_s", Seconds(stage.breakdown)},
           {"memory_bytes", ByteMap(stage.memory)},
           {"memory_total_bytes", stage.memory_total.count()},
@@ -145,6 +146,18 @@ Json OffloadJson(const OffloadReport& offload) {
           {"host_memory_bytes_per_node", offload.host_memory.count()}};
 }
 
+Json VerdictJson(const Verdict& verdict) {
+  Json json = {{"id", verdict.id},
+               {"share", verdict.share},
+               {"text", verdict.text},
+               {"suggestions", Json::array()},
+               {"note", verdict.note}};
+  for (const Suggestion& suggestion : verdict.suggestions) {
+    json["suggestions"].push_back({{"set", suggestion.set}, {"text", suggestion.text}});
+  }
+  return json;
+}
+
 Json LayoutJson(const Report& report) {
   Json json = {{"tensor", report.tensor},     {"sequence", report.sequence},
                {"pipeline", report.pipeline}, {"virtual", report.virtual_stages},
@@ -224,6 +237,7 @@ std::string ReportJson(const Report& report) {
                                {"source", figure.source},
                                {"used", figure.used}});
   }
+  json["verdict"] = report.verdict ? VerdictJson(*report.verdict) : Json(nullptr);
   // Names and sources come from files; what is not UTF-8 is replaced.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -263,6 +263,17 @@ std::string Footer(const Report& r) {
   return text;
 }
 
+std::string VerdictText(const Report& r) {
+  if (!r.verdict) return "";
+  std::string text = "\n" + Wrap("Verdict: " + r.verdict->text, "");
+  for (const Suggestion& suggestion : r.verdict->suggestions) {
+    std::string line = "try";
+    for (const std::string& set : suggestion.set) line += " --set " + set;
+    text += Wrap(line + ": " + suggestion.text, "  ");
+  }
+  return text + Wrap(r.verdict->note, "  ");
+}
+
 }  // namespace
 
 std::string TimeText(sim::Duration time) {
@@ -307,7 +318,7 @@ std::string ReportText(const Report& r) {
          PartTable(Format("Breakdown of the step on rank %u, which idles least", r.breakdown_rank),
                    r.breakdown, r.step_time) +
          PartTable("Critical path through all ranks", r.critical_path, r.step_time) + StageTable(r) +
-         TierTable(r) + CheckpointText(r) + HeldStepTable(r) + ClosedFormText(r) + Footer(r);
+         TierTable(r) + CheckpointText(r) + HeldStepTable(r) + ClosedFormText(r) + Footer(r) + VerdictText(r);
 }
 
 }  // namespace scenarios

@@ -29,15 +29,18 @@ const std::vector<Layer>& Layers() {
       {"scenarios/budget", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}},
       {"scenarios/plan",
        {"scenarios", "scenarios/budget", "models", "hardware", "topologies", "sim", "proto"}},
+      {"scenarios/verdict",
+       {"scenarios", "scenarios/budget", "models", "hardware", "topologies", "sim", "proto"}},
       {"scenarios/output",
-       {"scenarios", "scenarios/budget", "scenarios/plan", "models", "hardware", "topologies", "sim", "proto"},
+       {"scenarios", "scenarios/budget", "scenarios/plan", "scenarios/verdict", "models", "hardware",
+        "topologies", "sim", "proto"},
        true},
       {"scenarios/published", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       // Errors and source places come from proto; reading messages is for those below.
       {"scenarios/import", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       {"tools",
-       {"scenarios", "scenarios/budget", "scenarios/import", "scenarios/output", "scenarios/plan", "scenarios/published",
-        "models", "hardware", "topologies", "sim", "proto"},
+       {"scenarios", "scenarios/budget", "scenarios/import", "scenarios/output", "scenarios/plan",
+        "scenarios/published", "scenarios/verdict", "models", "hardware", "topologies", "sim", "proto"},
        false},
   };
   return layers;

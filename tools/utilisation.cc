@@ -1,0 +1,127 @@
+// orrery utilisation: u(N, topology, B, T) of a job, simulated, in factors.
+
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <ostream>
+#include <string_view>
+
+#include "scenarios/catalogue.h"
+#include "scenarios/output/utilisation_output.h"
+#include "scenarios/run.h"
+#include "tools/commands.h"
+#include "tools/interrupt.h"
+#include "tools/load_job.h"
+#include "tools/memory_limit.h"
+
+namespace tools {
+namespace {
+
+constexpr std::size_t kMostRows = 10'000;
+
+// "64,128,256"; empty where the flag is not given.
+std::vector<std::string> ListOf(const Arguments& arguments, const std::string& flag) {
+  std::vector<std::string> list;
+  if (!arguments.has(flag)) return list;
+  const std::string text = arguments.value(flag);
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    list.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return list;
+}
+
+// The loader has the last word on ranges.
+std::vector<std::int64_t> NumbersOf(const Arguments& arguments, const std::string& flag,
+                                    std::vector<std::string>* errors) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& text : ListOf(arguments, flag)) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size() && number > 0) {
+      numbers.push_back(number);
+    } else {
+      errors->push_back("--" + flag + ": \"" + text +
+                        "\" is no whole number above zero; a list as 64,128,256 is wanted");
+    }
+  }
+  return numbers;
+}
+
+// Each list that is not given is one value.
+std::size_t RowsOf(const scenarios::UtilisationRequest& request) {
+  const auto count = [](std::size_t size) { return std::max<std::size_t>(size, 1); };
+  std::size_t rows = 1;
+  for (const std::size_t size : {request.devices.size(), request.topologies.size(), request.batches.size(),
+                                 request.sequences.size()}) {
+    if (rows > kMostRows) break;
+    rows *= count(size);
+  }
+  return rows;
+}
+
+sim::Result<scenarios::Report> PlayRow(const scenarios::Scenario& scenario, const InterruptWatch& watch) {
+  const auto run = scenarios::Run(
+      scenario, {.memory_limit = MemoryForARun(),
+                 .go_on = [&](const scenarios::RunProgress&) { return !watch.interrupted(); }});
+  if (!run.ok()) return run.error();
+  if (run.value().interruption) return sim::Error{"interrupted"};
+  return run.value().report;
+}
+
+int RunUtilisation(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  if (arguments.has("json") && arguments.has("csv")) {
+    return Fail("--csv: is given beside --json; give one", err);
+  }
+  const auto overrides = OverridesOf(arguments);
+  if (!overrides.ok()) return Fail(overrides.error().message, err);
+  std::vector<std::string> errors;
+  const scenarios::UtilisationRequest request{.devices = NumbersOf(arguments, "devices", &errors),
+                                              .topologies = ListOf(arguments, "topology"),
+                                              .batches = NumbersOf(arguments, "batch", &errors),
+                                              .sequences = NumbersOf(arguments, "sequence", &errors),
+                                              .weak = arguments.has("weak")};
+  if (RowsOf(request) > kMostRows) {
+    errors.push_back("more than " + std::to_string(kMostRows) + " rows; shorter lists are wanted");
+  }
+  const std::string name =
+      arguments.positional.empty() ? std::string(scenarios::kDefaultScenario) : arguments.positional.front();
+  const std::optional<Job> job = LoadJob(name, overrides.value(), err);
+  for (const std::string& error : errors) Fail(error, err);
+  if (!job || !errors.empty()) return kExitUsage;
+
+  const InterruptWatch watch;
+  const auto rows = scenarios::UtilisationTable(
+      job->scenario, request, job->reload,
+      [&watch](const scenarios::Scenario& scenario) { return PlayRow(scenario, watch); });
+  out << (arguments.has("json")  ? scenarios::UtilisationJson(job->scenario, rows)
+          : arguments.has("csv") ? scenarios::UtilisationCsv(rows)
+                                 : scenarios::UtilisationText(job->scenario, rows));
+  return watch.interrupted() ? kExitInterrupted : kExitDone;
+}
+
+}  // namespace
+
+Command UtilisationCommand() {
+  return {
+      "utilisation",
+      "MFU in factors, by devices, topology, batch and length of sequences, simulated.",
+      "[SCENARIO] [--devices LIST] [--batch LIST] [--weak] [options]",
+      1,
+      {{"devices", "LIST", "numbers of devices: 64,128,256; data ranks follow, the other groups stay"},
+       {"batch", "LIST", "sequences a step"},
+       {"sequence", "LIST", "tokens a sequence"},
+       {"topology", "LIST", "names of `orrery list topologies`, or files"},
+       {"weak", "", "the batch is that of the scenario's devices, and grows with them"},
+       {"set", "PATH=VALUE", "change a field of all rows: layout.tensor=8", true},
+       {"json", "", "print one JSON document"},
+       {"csv", "", "print a table for a spreadsheet"}},
+      "  SCENARIO is a name of `orrery list scenarios`, a file, or - for standard input; a list that is\n"
+      "  not given is the scenario's own value. What does not divide, load or play is a row that says why.\n"
+      "  orrery utilisation llama_70b_64xh800_b --devices 64,128,256\n"
+      "  orrery utilisation --devices 64,256,1024 --weak --topology rail_optimised_ndr,non_blocking --csv\n",
+      RunUtilisation};
+}
+
+}  // namespace tools
