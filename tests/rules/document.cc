@@ -1,11 +1,14 @@
 #include <algorithm>
 
+#include "tests/pages/page.h"
 #include "tests/rules/rules.h"
 
 namespace rules {
 namespace {
 
-constexpr std::size_t kColumns = 120;  // of a paragraph; it has spaces
+using pages::OneLine;
+using pages::TableLine;
+using pages::Wrapped;
 
 constexpr const char* kHead = R"(# Sixteen rules of thumb, simulated
 
@@ -22,29 +25,7 @@ the new one.
 
 )";
 
-std::string TableLine(const std::vector<std::string>& cells) {
-  std::string line = "|";
-  for (const std::string& cell : cells) line += ' ' + cell + " |";
-  return line + '\n';
-}
-
 const char* Word(char answer) { return answer == 'y' ? "yes" : answer == 'n' ? "no" : ""; }
-
-// Texts are written in lines of any length.
-std::string OneLine(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
-std::string Wrapped(const std::string& text) {
-  std::string out, rest = OneLine(text);
-  while (rest.size() > kColumns) {
-    const std::size_t space = rest.rfind(' ', kColumns);
-    out += rest.substr(0, space) + '\n';
-    rest.erase(0, space + 1);
-  }
-  return out + rest;
-}
 
 // "A", "B", ... heads the column of answers to each claim.
 std::string Letter(std::size_t claim) { return std::string(1, static_cast<char>('A' + claim)); }
@@ -52,9 +33,7 @@ std::string Letter(std::size_t claim) { return std::string(1, static_cast<char>(
 std::string Table(const Sweep& sweep) {
   std::vector<std::string> head = sweep.columns;
   for (std::size_t i = 0; i < sweep.claims.size(); ++i) head.push_back(Letter(i));
-  std::string out = TableLine(head) + '|';
-  for (std::size_t i = 0; i < head.size(); ++i) out += "---|";
-  out += '\n';
+  std::string out = pages::TableHead(head);
   for (const Row& row : sweep.rows) {
     std::vector<std::string> cells = row.cells;
     cells.resize(sweep.columns.size());
@@ -134,11 +113,7 @@ std::vector<Rule> AllRules() {
           NetworksCostBeyond64(),   RangesOfLayouts(),     LayoutsByModelSize()};
 }
 
-std::string Head() {
-  std::string out = kHead;
-  out += "| rule | it says | verdict | where it turns |\n|---|---|---|---|\n";
-  return out;
-}
+std::string Head() { return kHead + pages::TableHead({"rule", "it says", "verdict", "where it turns"}); }
 
 std::string Line(const Rule& rule) {
   return TableLine({rule.id, OneLine(rule.says), ToText(rule.verdict()), OneLine(rule.turns)});

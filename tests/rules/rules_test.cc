@@ -5,39 +5,16 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
+#include "tests/pages/page.h"
 #include "tests/rules/rules.h"
 #include "tests/rules/sweep.h"
 
 namespace rules {
 namespace {
 
-std::string KeptPage() {
-  std::ostringstream kept;
-  kept << std::ifstream(ORRERY_SOURCE_DIR "/docs/rules.md").rdbuf();
-  return kept.str();
-}
+constexpr const char* kPage = "rules.md";
 
-// The parts of a page: what is before the first heading, then each section with its heading.
-std::vector<std::string> Parts(const std::string& page) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at < page.size();) {
-    const std::size_t next = std::min(page.find("\n## ", at + 1), page.size());
-    parts.push_back(page.substr(at, next - at));
-    at = next;
-  }
-  return parts;
-}
-
-std::string WriteNewPage() {
-  const std::string path = (std::filesystem::path(testing::TempDir()) / "rules.md").string();
-  std::filesystem::create_directories(testing::TempDir());
-  std::ofstream(path) << Document(AllRules());
-  return path;
-}
+std::string WriteNewPage() { return pages::WriteNew(kPage, Document(AllRules())); }
 
 // What a rule's claims were answered, sweep after sweep, and that the page has its section and its line.
 void ExpectAnswers(const Rule& rule, const std::vector<std::string>& answers) {
@@ -47,9 +24,7 @@ void ExpectAnswers(const Rule& rule, const std::vector<std::string>& answers) {
     for (std::size_t i = 0; i < sweep.claims.size(); ++i) found.push_back(sweep.AnswersTo(i));
   }
   EXPECT_EQ(found, answers);
-  const std::vector<std::string> parts = Parts(KeptPage());
-  const bool line = !parts.empty() && parts[0].find('\n' + Line(rule)) != std::string::npos;
-  if (line && std::count(parts.begin(), parts.end(), Section(rule)) == 1) return;
+  if (pages::IsKept(kPage, Line(rule), Section(rule))) return;
   ADD_FAILURE() << "docs/rules.md is not up to date; the new one is " << WriteNewPage();
 }
 
@@ -175,7 +150,7 @@ TEST(Rules, TheTreeOfFigure1726HoldsAtItsEndsAndNotWithShardedState) {
 
 // Sections and lines are held above; here that there are no others.
 TEST(Rules, TheirPageHasEachOnceAndNothingElse) {
-  const std::vector<std::string> parts = Parts(KeptPage());
+  const std::vector<std::string> parts = pages::Parts(pages::Kept(kPage));
   ASSERT_EQ(parts.size(), 19u) << "the new one is " << WriteNewPage();
   EXPECT_TRUE(parts[0].starts_with(Head()));
   const auto lines = std::count(parts[0].begin() + static_cast<long>(Head().size()), parts[0].end(), '\n');

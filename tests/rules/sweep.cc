@@ -85,18 +85,6 @@ double MemoryOf(const scenarios::Report& report, const std::string& name) {
   return most;
 }
 
-std::string Number(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  std::string out = text;
-  const std::size_t whole = std::min(out.find('.'), out.size());
-  for (std::size_t i = whole; i > 3 + (out[0] == '-' ? 1u : 0u);) out.insert(i -= 3, 1, ',');
-  return out;
-}
-
-std::string Count(std::int64_t value) { return Number(static_cast<double>(value)); }
-std::string Percent(double part, int decimals) { return Number(100 * part, decimals) + " %"; }
-std::string Milliseconds(double seconds, int decimals) { return Number(1e3 * seconds, decimals); }
 char Answer(bool holds) { return holds ? 'y' : 'n'; }
 
 }  // namespace rules

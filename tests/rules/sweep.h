@@ -3,12 +3,12 @@
 #ifndef TESTS_RULES_SWEEP_H_
 #define TESTS_RULES_SWEEP_H_
 
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "scenarios/report.h"
+#include "tests/pages/page.h"
 
 namespace rules {
 
@@ -31,10 +31,10 @@ double MemoryOf(const scenarios::Report& report);
 double MemoryOf(const scenarios::Report& report, const std::string& part);
 
 // Figures for a table.
-std::string Number(double value, int decimals = 0);
-std::string Count(std::int64_t value);               // 4096 -> "4,096"
-std::string Percent(double part, int decimals = 1);  // 0.123 -> "12.3 %"
-std::string Milliseconds(double seconds, int decimals = 1);
+using pages::Count;
+using pages::Milliseconds;
+using pages::Number;
+using pages::Percent;
 char Answer(bool holds);  // 'y' or 'n'
 
 }  // namespace rules
