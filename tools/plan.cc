@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "models/catalogue.h"
 #include "models/model_reader.h"
 #include "models/parameters.h"
+#include "scenarios/budget/prices.h"
 #include "scenarios/budget/training_time.h"
 #include "scenarios/output/output_file.h"
 #include "scenarios/output/plan_output.h"
@@ -45,20 +47,24 @@ std::optional<PlanDevice> DeviceOf(const std::string& given, proto::Diagnostics*
     }
     device.usd_per_hour = usd;
     device.price_source = "given";
-  } else if (const auto usual = scenarios::PriceOf(device.name)) {
-    device.usd_per_hour = usual->usd_per_hour;
-    device.price_source = usual->source;
   }
   auto read = hardware::ReadDevice(device.name, {}, "", diagnostics, "--device");
   if (!read) return std::nullopt;
   device.device = *std::move(read);
+  const scenarios::RentedPrice* usual = scenarios::RentedPriceOf(device.device.name);
+  if (equals == std::string::npos && usual != nullptr) {
+    device.usd_per_hour = usual->usd_per_hour;
+    device.price_source = usual->source;
+  }
   // Files of a plan that is written elsewhere find it still.
   if (device.name.find('/') != std::string::npos) device.name = std::filesystem::absolute(device.name);
   return device;
 }
 
-void ReadFlags(const Arguments& arguments, PlanRequest* r, std::vector<std::string>* errors) {
-  FlagReader flags(arguments, kChoices, errors);
+void ReadFlags(const Arguments& given, PlanRequest* r, std::vector<std::string>* errors) {
+  const std::vector<std::string> names{std::begin(kChoices), std::end(kChoices)};
+  const Arguments arguments = WithChoices(given, names, "`orrery plan --help` lists them", errors);
+  FlagReader flags(arguments, names, errors);
   constexpr std::int64_t kOne = 1, kMany = 262'144, kTokens = 16'777'216;
   std::optional<double> tokens;
   flags.Number("tokens", 1.0, 1e18, &tokens);
@@ -210,7 +216,7 @@ Command PlanCommand() {
            {"topology", "NAME", "of `orrery list topologies`; rails as many as NICs when not given"},
            {"with", "CHOICE=VALUE", "one of those below: tensor=8", true},
            {"set", "PATH=VALUE", "change a field of the model: layers=40", true},
-           {"plays", "N", "layouts to simulate at the most, a number of devices; 24 when not given"},
+           {"plays", "N", "layouts to simulate at the most, for a number of devices; 24 when not given"},
            {"write", "FILE", "write the best layout there, for `orrery run`"},
            {"bill", "", "print the bill of materials too; --json always has it"},
            {"json", "", "print one JSON document"},

@@ -148,21 +148,4 @@ PlanResult MakePlan(const PlanRequest& request) {
   return result;
 }
 
-std::optional<UsualPrice> PriceOf(const std::string& device) {
-  constexpr const char* kTextbook = "textbook table 17-65, reserved: the middle";
-  constexpr const char* kMarket = "mercatus-ai, May 2026, specialised clouds: the middle";
-  struct Row {
-    const char* device;
-    double usd;
-    const char* source;
-  };
-  static constexpr Row kRows[] = {{"h800_sxm", 2.0, kTextbook},  {"h20", 0.8, kTextbook},
-                                  {"a100_80_sxm", 1.4, kTextbook}, {"a100_40_sxm", 1.15, kTextbook},
-                                  {"h100_sxm", 3.0, kMarket},    {"h200_sxm", 4.0, kMarket}};
-  for (const Row& row : kRows) {
-    if (device == row.device) return UsualPrice{row.usd, row.source};
-  }
-  return std::nullopt;
-}
-
 }  // namespace scenarios

@@ -114,13 +114,6 @@ struct PlanResult {
 };
 PlanResult MakePlan(const PlanRequest& request);
 
-// A usual price of a device of the catalogue, for an hour, and where it is from.
-struct UsualPrice {
-  double usd_per_hour = 0;
-  std::string source;
-};
-std::optional<UsualPrice> PriceOf(const std::string& device);
-
 }  // namespace scenarios
 
 #endif  // SCENARIOS_PLAN_PLAN_H_

@@ -191,8 +191,7 @@ class Writer {
     Add("time", outcome_->days, "days", "on the clock", "maintenance " + Short(r_.margins.maintenance));
     Add("device-hours", DeviceHours(devices, outcome_->days * 24), "h", "17.5.9");
     if (outcome_->usd) {
-      Add("cost", *outcome_->usd, "USD", "17.5.9; " + plan_.device.price_source,
-          Short(*plan_.device.usd_per_hour) + " USD an hour");
+      Add("cost", *outcome_->usd, "USD", "17.5.9; " + plan_.device.price_source, Short(*plan_.device.usd_per_hour));
       if (r_.budget_usd) Add("budget", *r_.budget_usd, "USD", "given");
     } else {
       step.reasoning = "No price is known; --device NAME=USD gives one.";
