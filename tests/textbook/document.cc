@@ -23,7 +23,7 @@ it says why. E, A and B with a number are rows of an earlier list of corrections
 `tests/textbook` makes this page and fails when it is not what the library gives; its `index.csv` lists every
 section, table, picture, equation, example and exercise. To write the page anew: run `textbook_test`; where
 the page differs, the test says where it has put the new one. What a step waits for is not a closed form:
-`docs/who_exposes_what.md` has it simulated.
+`docs/who_exposes_what.md` has it simulated, and `docs/rules.md` the rules of thumb of 17.9.5.
 
 )";
 
