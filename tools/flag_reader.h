@@ -14,8 +14,8 @@
 
 namespace tools {
 
-// "--with tensor=8" as if it were a flag of its own, for the names that `--with` takes, and what is wrong with
-// it; `hint` says where they are listed.
+// "--with tensor=8" as if it were a flag of its own, for the names that `--with` takes, and what is wrong
+// with it; `hint` says where they are listed.
 Arguments WithChoices(const Arguments& arguments, const std::vector<std::string>& names,
                       const std::string& hint, std::vector<std::string>* errors);
 

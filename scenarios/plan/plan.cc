@@ -120,14 +120,15 @@ PlanBasis BasisOf(const PlanRequest& r, const PlanDevice& device, std::vector<As
     b.guess = GuessedUtilisation(r.model, expected, node);
     b.for_time = devices_at(b.guess);
   }
-  assumptions->push_back({"utilisation", Short(b.guess),
-                          r.utilisation ? "given" : "to begin with: textbook 17.9.4, step 3"});
+  assumptions->push_back(
+      {"utilisation", Short(b.guess), r.utilisation ? "given" : "to begin with: textbook 17.9.4, step 3"});
   assumptions->push_back({"longer", Short(r.longer),
                           r.longer == kLongerThanSimulated
                               ? "real steps over simulated ones: the mean of docs/validation.md"
                               : "given"});
-  assumptions->push_back({"safety", Short(r.margins.safety),
-                          "of a device's memory, for buffers of NCCL and libraries: textbook 17.9.4, 2 to 5 GB"});
+  assumptions->push_back(
+      {"safety", Short(r.margins.safety),
+       "of a device's memory, for buffers of NCCL and libraries: textbook 17.9.4, 2 to 5 GB"});
   b.begin = r.device_count.value_or(std::max(b.for_memory, b.for_time));
   if (r.most_devices) b.begin = std::min(b.begin, *r.most_devices);
   return b;
