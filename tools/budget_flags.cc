@@ -1,10 +1,10 @@
 #include "tools/budget_flags.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 
 #include "proto/syntax.h"
+#include "tools/flag_reader.h"
 
 namespace tools {
 namespace {
@@ -71,98 +71,24 @@ constexpr Choice kChoices[] = {
 constexpr const char* kShapes[] = {"layers", "hidden", "ffn",     "kv-heads", "vocabulary",
                                    "gated",  "tied",   "experts", "per-token"};
 
-const Choice* ChoiceOf(const std::string& name) {
-  const auto at =
-      std::find_if(std::begin(kChoices), std::end(kChoices), [&](const Choice& c) { return c.name == name; });
-  return at == std::end(kChoices) ? nullptr : at;
-}
-
 std::vector<std::string> ChoiceNames() {
   std::vector<std::string> names;
   for (const Choice& choice : kChoices) names.emplace_back(choice.name);
   return names;
 }
 
-// Reads flags into a request; what cannot be read goes to `errors`, all of it.
-class Flags {
- public:
-  // `before` stands before the names of flags in messages; empty = "--", or "--with ".
-  Flags(const Arguments& arguments, std::vector<std::string>* errors, std::string before = "")
-      : arguments_(arguments), errors_(errors), before_(std::move(before)) {}
-
-  // A number in [least, most]; what is there stays where the flag is not given.
-  template <class T>
-  void Number(const char* flag, T least, T most, std::optional<T>* value) {
-    if (!arguments_.has(flag)) return;
-    const std::string text = arguments_.value(flag);
-    T number{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool read = error == std::errc() && end == text.data() + text.size();
-    if (read && number >= least && number <= most) {
-      *value = number;
-      return;
-    }
-    Complain(flag, (read ? "out of range; " : "not a number; ") + Written(least) + " to " + Written(most) +
-                       " would do");
+// What is of the bill of materials is wrong without one.
+void RefuseWithoutBill(const Arguments& arguments, std::vector<std::string>* errors) {
+  if (arguments.has("bill")) return;
+  for (const Choice& choice : kChoices) {
+    if (!choice.of_bill || !arguments.has(choice.name)) continue;
+    errors->push_back("--with: " + std::string(choice.name) +
+                      " is of the bill of materials; --bill is wanted beside it");
   }
-
-  template <class T>
-  void OneOf(const char* flag, const std::vector<std::pair<std::string, T>>& choices,
-             std::optional<T>* value) {
-    if (!arguments_.has(flag)) return;
-    std::string names;
-    for (const auto& [name, choice] : choices) {
-      if (name == arguments_.value(flag)) {
-        *value = choice;
-        return;
-      }
-      names += (names.empty() ? "" : ", ") + name;
-    }
-    Complain(flag, "unknown; one of " + names + " would do");
-  }
-
- private:
-  static std::string Written(std::int64_t number) { return std::to_string(number); }
-  static std::string Written(double number) {
-    char text[32];
-    return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
-  }
-  void Complain(const char* flag, const std::string& what) {
-    const std::string usual = ChoiceOf(flag) != nullptr ? "--with " : "--";
-    errors_->push_back((before_.empty() ? usual : before_) + flag + ": \"" + arguments_.value(flag) +
-                       "\" is " + what);
-  }
-
-  const Arguments& arguments_;
-  std::vector<std::string>* errors_;
-  std::string before_;
-};
-
-// "--with tensor=8" as if it were a flag of its own, and what is wrong with it.
-Arguments WithChoices(const Arguments& arguments, std::vector<std::string>* errors) {
-  Arguments all = arguments;
-  if (!arguments.has("with")) return all;
-  for (const std::string& given : arguments.values.at("with")) {
-    const std::size_t equals = given.find('=');
-    const std::string name = given.substr(0, equals);
-    if (equals == std::string::npos) {
-      errors->push_back("--with: \"" + given + "\" has no value; CHOICE=VALUE is wanted");
-    } else if (ChoiceOf(name) == nullptr) {
-      const std::vector<std::string> near = proto::Nearest(name, ChoiceNames());
-      errors->push_back(
-          "--with: no choice is called \"" + name + "\"; " +
-          (near.empty() ? "`orrery budget --with list` lists them" : "did you mean \"" + near[0] + "\"?"));
-    } else if (ChoiceOf(name)->of_bill && !arguments.has("bill")) {
-      errors->push_back("--with: " + name + " is of the bill of materials; --bill is wanted beside it");
-    } else if (!all.values.emplace(name, std::vector<std::string>{given.substr(equals + 1)}).second) {
-      errors->push_back("--with: " + name + " is given twice; once is wanted");
-    }
-  }
-  return all;
 }
 
 // Ranges are those of a scenario's fields.
-void ReadBudgetFlags(Flags& flags, BudgetRequest* r) {
+void ReadBudgetFlags(FlagReader& flags, BudgetRequest* r) {
   constexpr std::int64_t kTokens = 16'777'216;
   flags.Number("tokens", 1.0, 1e18, &r->tokens);
   flags.Number("sequence", kOne, kTokens, &r->sequence_length);
@@ -216,7 +142,7 @@ void ReadBudgetFlags(Flags& flags, BudgetRequest* r) {
       &r->attention);
 }
 
-void ReadBillFlags(Flags& flags, BillChoices* c) {
+void ReadBillFlags(FlagReader& flags, BillChoices* c) {
   flags.Number("rails", kOne, std::int64_t{1024}, &c->rails);
   flags.Number("switch-ports", std::int64_t{4}, std::int64_t{4096}, &c->switch_ports);
   flags.Number("device-hours", 1.0, 1e12, &c->device_hours);
@@ -260,7 +186,7 @@ models::Sketch ReadSketch(const std::string& text, std::vector<std::string>* err
   // The largest of all together have fewer than 9e18 parameters.
   models::Sketch s;
   std::optional<std::int64_t> layers, hidden, experts, per_token;
-  Flags flags(shapes, errors, "--sketch ");
+  FlagReader flags(shapes, {std::begin(kShapes), std::end(kShapes)}, errors, "--sketch ");
   flags.Number("layers", kOne, std::int64_t{1000}, &layers);
   flags.Number("hidden", std::int64_t{128}, std::int64_t{131'072}, &hidden);
   flags.Number("ffn", kOne, std::int64_t{524'288}, &s.ffn);
@@ -291,8 +217,10 @@ std::string ChoicesText() {
 
 void ReadFlags(const Arguments& given, BudgetRequest* request, BillChoices* bill,
                std::vector<std::string>* errors) {
-  const Arguments arguments = WithChoices(given, errors);
-  Flags flags(arguments, errors);
+  const Arguments arguments =
+      WithChoices(given, ChoiceNames(), "`orrery budget --with list` lists them", errors);
+  RefuseWithoutBill(arguments, errors);
+  FlagReader flags(arguments, ChoiceNames(), errors);
   ReadBudgetFlags(flags, request);
   ReadBillFlags(flags, bill);
 }

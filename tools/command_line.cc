@@ -58,7 +58,8 @@ std::string Help() {
       "Orrery simulates training large language models on clusters of GPUs.\n\n"
       "Usage: orrery COMMAND [ARGUMENT]... [OPTION]...\n\n";
   for (const Command& command : Commands()) {
-    text += "  " + command.name + std::string(10 - std::min<std::size_t>(9, command.name.size()), ' ') +
+    constexpr std::size_t kLongest = 11;  // "utilisation"
+    text += "  " + command.name + std::string(kLongest + 1 - std::min(kLongest, command.name.size()), ' ') +
             command.summary + '\n';
   }
   text +=

@@ -3,7 +3,7 @@
 namespace tools {
 
 std::vector<Command> Commands() {
-  return {RunCommand(),  CheckCommand(),    BudgetCommand(), PlanCommand(),     UtilisationCommand(),
+  return {RunCommand(),  CheckCommand(),    BudgetCommand(), PlanCommand(),    UtilisationCommand(),
           ListCommand(), ScheduleCommand(), ImportCommand(), ValidateCommand()};
 }
 

@@ -7,14 +7,14 @@
 namespace tools {
 namespace {
 
-bool Has(std::span<const char* const> names, const std::string& name) {
-  return std::any_of(names.begin(), names.end(), [&](const char* n) { return name == n; });
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
 
-Arguments FlagReader::WithChoices(const Arguments& arguments, std::span<const char* const> choices,
-                                  std::vector<std::string>* errors) {
+Arguments WithChoices(const Arguments& arguments, const std::vector<std::string>& names,
+                      const std::string& hint, std::vector<std::string>* errors) {
   Arguments all = arguments;
   if (!arguments.has("with")) return all;
   for (const std::string& given : arguments.values.at("with")) {
@@ -22,11 +22,10 @@ Arguments FlagReader::WithChoices(const Arguments& arguments, std::span<const ch
     const std::string name = given.substr(0, equals);
     if (equals == std::string::npos) {
       errors->push_back("--with: \"" + given + "\" has no value; CHOICE=VALUE is wanted");
-    } else if (!Has(choices, name)) {
-      const std::vector<std::string> near =
-          proto::Nearest(name, std::vector<std::string>(choices.begin(), choices.end()));
+    } else if (!Has(names, name)) {
+      const std::vector<std::string> near = proto::Nearest(name, names);
       errors->push_back("--with: no choice is called \"" + name + "\"; " +
-                        (near.empty() ? "the command's --help lists them" : "did you mean \"" + near[0] + "\"?"));
+                        (near.empty() ? hint : "did you mean \"" + near[0] + "\"?"));
     } else if (!all.values.emplace(name, std::vector<std::string>{given.substr(equals + 1)}).second) {
       errors->push_back("--with: " + name + " is given twice; once is wanted");
     }
@@ -40,8 +39,8 @@ std::string FlagReader::Written(double number) {
 }
 
 void FlagReader::Complain(const char* flag, const std::string& what) {
-  errors_->push_back((Has(choices_, flag) ? "--with " : "--") + std::string(flag) + ": \"" +
-                     arguments_.value(flag) + "\" is " + what);
+  errors_->push_back((Has(choices_, flag) ? before_ : "--") + flag + ": \"" + arguments_.value(flag) +
+                     "\" is " + what);
 }
 
 }  // namespace tools

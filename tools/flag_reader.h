@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,12 +14,17 @@
 
 namespace tools {
 
+// "--with tensor=8" as if it were a flag of its own, for the names that `--with` takes, and what is wrong
+// with it; `hint` says where they are listed.
+Arguments WithChoices(const Arguments& arguments, const std::vector<std::string>& names,
+                      const std::string& hint, std::vector<std::string>* errors);
+
 class FlagReader {
  public:
-  // `choices` are the names that --with takes.
-  FlagReader(const Arguments& arguments, std::span<const char* const> choices,
-             std::vector<std::string>* errors)
-      : arguments_(WithChoices(arguments, choices, errors)), choices_(choices), errors_(errors) {}
+  // Flags of `choices` were given as "--with NAME=VALUE" or as `before` says, for messages.
+  FlagReader(const Arguments& arguments, std::vector<std::string> choices, std::vector<std::string>* errors,
+             std::string before = "--with ")
+      : arguments_(arguments), choices_(std::move(choices)), errors_(errors), before_(std::move(before)) {}
 
   // A number in [least, most]; what is there stays where the flag is not given.
   template <class T>
@@ -54,16 +58,14 @@ class FlagReader {
   }
 
  private:
-  // "--with tensor=8" as if it were a flag of its own.
-  static Arguments WithChoices(const Arguments& arguments, std::span<const char* const> choices,
-                               std::vector<std::string>* errors);
   static std::string Written(std::int64_t number) { return std::to_string(number); }
   static std::string Written(double number);
   void Complain(const char* flag, const std::string& what);
 
-  const Arguments arguments_;
-  const std::span<const char* const> choices_;
+  const Arguments& arguments_;
+  const std::vector<std::string> choices_;
   std::vector<std::string>* errors_;
+  const std::string before_;
 };
 
 }  // namespace tools

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "models/catalogue.h"
 #include "models/model_reader.h"
 #include "models/parameters.h"
+#include "scenarios/budget/prices.h"
 #include "scenarios/budget/training_time.h"
 #include "scenarios/output/output_file.h"
 #include "scenarios/output/plan_output.h"
@@ -27,8 +29,9 @@ namespace {
 using scenarios::PlanDevice;
 using scenarios::PlanRequest;
 
-constexpr const char* kChoices[] = {"tensor", "pipeline", "virtual", "expert", "expert-tensor", "micro",  "zero",
-                                    "recompute", "spares", "maintenance", "safety", "longer"};
+constexpr const char* kChoices[] = {"tensor",        "pipeline",    "virtual", "expert",
+                                    "expert-tensor", "micro",       "zero",    "recompute",
+                                    "spares",        "maintenance", "safety",  "longer"};
 
 // "h20=0.8": a device and what it costs an hour.
 std::optional<PlanDevice> DeviceOf(const std::string& given, proto::Diagnostics* diagnostics,
@@ -45,20 +48,24 @@ std::optional<PlanDevice> DeviceOf(const std::string& given, proto::Diagnostics*
     }
     device.usd_per_hour = usd;
     device.price_source = "given";
-  } else if (const auto usual = scenarios::PriceOf(device.name)) {
-    device.usd_per_hour = usual->usd_per_hour;
-    device.price_source = usual->source;
   }
   auto read = hardware::ReadDevice(device.name, {}, "", diagnostics, "--device");
   if (!read) return std::nullopt;
   device.device = *std::move(read);
+  const scenarios::RentedPrice* usual = scenarios::RentedPriceOf(device.device.name);
+  if (equals == std::string::npos && usual != nullptr) {
+    device.usd_per_hour = usual->usd_per_hour;
+    device.price_source = usual->source;
+  }
   // Files of a plan that is written elsewhere find it still.
   if (device.name.find('/') != std::string::npos) device.name = std::filesystem::absolute(device.name);
   return device;
 }
 
-void ReadFlags(const Arguments& arguments, PlanRequest* r, std::vector<std::string>* errors) {
-  FlagReader flags(arguments, kChoices, errors);
+void ReadFlags(const Arguments& given, PlanRequest* r, std::vector<std::string>* errors) {
+  const std::vector<std::string> names{std::begin(kChoices), std::end(kChoices)};
+  const Arguments arguments = WithChoices(given, names, "`orrery plan --help` lists them", errors);
+  FlagReader flags(arguments, names, errors);
   constexpr std::int64_t kOne = 1, kMany = 262'144, kTokens = 16'777'216;
   std::optional<double> tokens;
   flags.Number("tokens", 1.0, 1e18, &tokens);
@@ -93,9 +100,9 @@ void ReadFlags(const Arguments& arguments, PlanRequest* r, std::vector<std::stri
                                      {"full", scenarios::Recompute::kFull}},
                                     &r->limits.recompute);
   const auto margin = [&](const char* name, double most, double* value) {
-    std::optional<double> given;
-    flags.Number(name, 0.0, most, &given);
-    if (given) *value = *given;
+    std::optional<double> part;
+    flags.Number(name, 0.0, most, &part);
+    if (part) *value = *part;
   };
   margin("spares", 1, &r->margins.spares);
   margin("maintenance", 0.9, &r->margins.maintenance);
@@ -114,8 +121,8 @@ std::optional<PlanRequest> RequestOf(const Arguments& arguments, proto::Diagnost
   const std::string& name = arguments.positional[0];
   const auto model = models::ReadModel(
       name, overrides.ok() ? overrides.value() : std::vector<proto::Override>{}, "", diagnostics);
-  const std::vector<std::string> devices = arguments.has("device") ? arguments.values.at("device")
-                                                                   : std::vector<std::string>{"h800_sxm"};
+  const std::vector<std::string> devices =
+      arguments.has("device") ? arguments.values.at("device") : std::vector<std::string>{"h800_sxm"};
   for (const std::string& given : devices) {
     if (auto device = DeviceOf(given, diagnostics, errors)) r.devices.push_back(*std::move(device));
   }
@@ -155,7 +162,8 @@ class Progress {
 
 int RunPlan(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   if (arguments.positional.empty()) {
-    return Fail("plan: no model; `orrery plan MODEL` is wanted, and `orrery list models` has their names", err);
+    return Fail("plan: no model; `orrery plan MODEL` is wanted, and `orrery list models` has their names",
+                err);
   }
   proto::Diagnostics diagnostics;
   std::vector<std::string> errors;
@@ -181,13 +189,14 @@ int RunPlan(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   for (const std::string& error : errors) Fail(error, err);
   if (!result.plan) return kExitUsage;
   const scenarios::Plan& plan = *result.plan;
-  const auto with_layout = std::find_if(plan.plans.begin(), plan.plans.end(),
-                                        [](const auto& p) { return p.best() != nullptr; });
+  const auto with_layout =
+      std::find_if(plan.plans.begin(), plan.plans.end(), [](const auto& p) { return p.best() != nullptr; });
   if (file && with_layout != plan.plans.end()) {
     file->Write(plan.chosen ? plan.plans[*plan.chosen].scenario_text : with_layout->scenario_text);
     if (const auto finished = file->Finish(); !finished.ok()) return Fail(finished.error().message, err);
   }
-  out << (arguments.has("json") ? scenarios::PlanJson(plan) : scenarios::PlanText(plan, arguments.has("bill")));
+  out << (arguments.has("json") ? scenarios::PlanJson(plan)
+                                : scenarios::PlanText(plan, arguments.has("bill")));
   return plan.chosen ? kExitDone : kExitNo;
 }
 
@@ -210,7 +219,7 @@ Command PlanCommand() {
            {"topology", "NAME", "of `orrery list topologies`; rails as many as NICs when not given"},
            {"with", "CHOICE=VALUE", "one of those below: tensor=8", true},
            {"set", "PATH=VALUE", "change a field of the model: layers=40", true},
-           {"plays", "N", "layouts to simulate at the most, a number of devices; 24 when not given"},
+           {"plays", "N", "layouts to simulate at the most, for a number of devices; 24 when not given"},
            {"write", "FILE", "write the best layout there, for `orrery run`"},
            {"bill", "", "print the bill of materials too; --json always has it"},
            {"json", "", "print one JSON document"},
@@ -218,7 +227,8 @@ Command PlanCommand() {
           "  orrery plan llama2_70b --tokens 2e12 --days 30\n"
           "  orrery plan llama_7b --tokens 2e12 --days 10 --device h800_sxm=2 --device h20=0.8\n"
           "  orrery plan mixtral_8x7b --devices 64 --with expert=8 --write mine.textproto\n"
-          "choices: tensor, pipeline, virtual, expert, expert-tensor, micro, zero, recompute; spares, maintenance, safety, longer\n",
+          "choices: tensor, pipeline, virtual, expert, expert-tensor, micro, zero, recompute;\n"
+          "  spares, maintenance, safety, longer\n",
           RunPlan};
 }
 

@@ -181,7 +181,7 @@ int RunValidate(const Arguments& arguments, std::ostream& out, std::ostream& err
 Command ValidateCommand() {
   return {
       "validate",
-      "Turns a table of published step times into scenarios, simulates them, tables the errors.",
+      "Makes scenarios of a table of published steps, simulates them, tables the errors.",
       "ROWS.CSV FOLDER [--where COLUMN=VALUE]... [--convert-only] [--most-tasks N]",
       2,
       {{"where", "COLUMN=VALUE", "only rows with this value in this column", true},

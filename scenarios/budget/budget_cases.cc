@@ -35,11 +35,11 @@ void AddCases(const Chosen& c, Budget* budget) {
   Chosen conservative = c;
   conservative.utilisation *= 0.75;
   AddCase("conservative", conservative, "u " + Short(conservative.utilisation) + ", three quarters", budget);
-  const bool longer = c.model.learned_positions == 0 || 2 * c.sequence_length <= c.model.learned_positions;
-  if (longer) {
-    // As many tokens a step, so half the sequences; attention and activations are those of the longer ones.
-    Chosen stress = c;
-    stress.sequence_length *= 2;
+  // As many tokens a step, so half the sequences; attention and activations are those of the longer ones.
+  Chosen stress = c;
+  stress.sequence_length *= 2;
+  const std::int64_t positions = c.model.learned_positions;
+  if ((positions == 0 || stress.sequence_length <= positions) && SizesFit(stress)) {
     AddCase("stress", stress,
             "sequences twice as long, " + Short(static_cast<double>(stress.sequence_length)), budget);
   }

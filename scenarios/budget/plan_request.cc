@@ -274,15 +274,10 @@ void ChooseServing(const BudgetRequest& r, Chooser* choose, Chosen* c) {
   c->kv_width = (*choose)("kv_bytes", r.kv_width, std::int64_t{2}, "BF16", Text);
 }
 
-// Whether everything that is counted later fits 63 bits.
 void CheckSizes(const Chosen& c, std::vector<std::string>* errors) {
-  const sim::Wide tokens = sim::Wide{c.micro_batch} * c.sequence_length;
-  // A layer keeps less than 64 bytes for each number of its widest tensor.
-  const bool fits = models::WidestTensor(c.model, c.execution()) * tokens <= INT64_MAX / 64 / c.model.layers;
-  if (!fits || models::LargestKernelFlops(c.model, c.execution()) > INT64_MAX) {
-    errors->push_back("sequence: " + Grouped(c.sequence_length) + " x micro-batch " + Grouped(c.micro_batch) +
-                      " makes kernels beyond 9.2e18 FLOPs or as many bytes; less is wanted");
-  }
+  if (SizesFit(c)) return;
+  errors->push_back("sequence: " + Grouped(c.sequence_length) + " x micro-batch " + Grouped(c.micro_batch) +
+                    " makes kernels beyond 9.2e18 FLOPs or as many bytes; less is wanted");
 }
 
 void CheckContext(const Chosen& c, std::vector<std::string>* errors) {
@@ -296,6 +291,13 @@ void CheckContext(const Chosen& c, std::vector<std::string>* errors) {
 }
 
 }  // namespace
+
+bool SizesFit(const Chosen& c) {
+  const sim::Wide tokens = sim::Wide{c.micro_batch} * c.sequence_length;
+  // A layer keeps less than 64 bytes for each number of its widest tensor.
+  return models::WidestTensor(c.model, c.execution()) * tokens <= INT64_MAX / 64 / c.model.layers &&
+         models::LargestKernelFlops(c.model, c.execution()) <= INT64_MAX;
+}
 
 Chosen Choose(const BudgetRequest& r, std::vector<std::string>* errors) {
   Chosen c{.model = r.model, .device = r.device};

@@ -66,6 +66,9 @@ struct Chosen {
 // Everything that contradicts itself goes to `errors`; then the result means nothing.
 Chosen Choose(const BudgetRequest& request, std::vector<std::string>* errors);
 
+// Whether everything that is counted fits 63 bits.
+bool SizesFit(const Chosen& c);
+
 // "6,738,415,616"; "1.348e+11".
 std::string Grouped(std::int64_t count);
 std::string Short(double value);

@@ -90,8 +90,11 @@ sim::Result<BudgetRequest> RequestOf(const Scenario& s) {
   r.pipeline = s.layout.pipeline;
   if (s.layout.context > 1) r.context_ranks = s.layout.context;
   if (s.model.experts.routed > 0 && s.layout.expert > 1) r.expert = s.layout.expert;
-  r.stage_layers = s.pipeline.layers_of_piece;
-  r.sequence_parallel = s.layout.sequence;
+  // What the scenario does not choose is left to whoever takes another tensor group or pipeline.
+  const auto [fewest, most] =
+      std::minmax_element(s.pipeline.layers_of_piece.begin(), s.pipeline.layers_of_piece.end());
+  if (*fewest != *most) r.stage_layers = s.pipeline.layers_of_piece;
+  if (s.layout.tensor > 1) r.sequence_parallel = s.layout.sequence;
   r.format = s.training.format;
   r.devices = s.devices;
   r.zero_stage = static_cast<int>(s.training.optimizer_sharding);

@@ -18,7 +18,7 @@ struct Figures {
   const std::vector<std::string>& warnings;
 };
 
-// The rows of such a table, and its parts as JSON: a line that is wrapped where it is long; a sentence likewise.
+// The rows of such a table, and its parts as JSON. A line that is long goes on below; a sentence likewise.
 std::string FigureLine(const BudgetLine& line);
 std::string AssumptionsText(const std::vector<Assumption>& assumptions);
 std::string Sentence(const std::string& text, std::size_t indent);

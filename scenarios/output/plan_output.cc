@@ -41,7 +41,8 @@ std::string Headline(const DevicePlan& plan) {
 std::string StepsText(const DevicePlan& plan) {
   std::string out;
   for (const PlanStep& step : plan.steps) {
-    out += '\n' + Formatted(step.number, "%2.0f") + ' ' + step.title + (step.binds ? "   <- decides\n" : "\n");
+    out +=
+        '\n' + Formatted(step.number, "%2.0f") + ' ' + step.title + (step.binds ? "   <- decides\n" : "\n");
     for (const BudgetLine& line : step.lines) out += FigureLine(line);
     if (!step.reasoning.empty()) out += Sentence(step.reasoning, 2);
   }
@@ -58,8 +59,8 @@ std::string LayoutsText(const DevicePlan& plan) {
     const Played& p = plan.search.played[i];
     const Candidate& c = p.candidate;
     const auto& all = plan.search.candidates;
-    const auto place =
-        std::find_if(all.begin(), all.end(), [&](const Candidate& other) { return other.layout == c.layout; });
+    const auto place = std::find_if(all.begin(), all.end(),
+                                    [&](const Candidate& other) { return other.layout == c.layout; });
     out += "  " + Padded(ToText(c.layout, c.shape.data), 62);
     out += Formatted(static_cast<double>(c.shape.devices), "%6.0f") +
            Formatted(static_cast<double>(c.memory.count()) * 1e-9, "%7.1f") + Formatted(p.step_s(), "%9.3f") +
@@ -120,8 +121,10 @@ Json JsonOf(const DevicePlan& plan) {
     json["rounds"].push_back({{"devices", round.devices}, {"used", round.used}, {"days", round.days}});
   }
   const SearchResult& search = plan.search;
-  json["search"] = {{"enumerated", search.enumerated}, {"dropped", search.dropped},
-                    {"fit", search.fit},               {"ruled_out", search.ruled_out},
+  json["search"] = {{"enumerated", search.enumerated},
+                    {"dropped", search.dropped},
+                    {"fit", search.fit},
+                    {"ruled_out", search.ruled_out},
                     {"not_played", search.left}};
   json["layouts"] = Json::array();
   for (std::size_t i = 0; i < plan.outcomes.size(); ++i) json["layouts"].push_back(PlayedJson(plan, i));

@@ -9,8 +9,8 @@
 
 namespace scenarios {
 
-// `bill`: with the bill of materials. For each device the ten steps, the layouts that were played beside what they take by hand, and what would
-// have to give; for several devices a table of them first.
+// For each device the ten steps, and the layouts that were played beside what they take by hand, and what
+// would have to give; for several devices a table of them first. `bill`: with the bill of materials.
 std::string PlanText(const Plan& plan, bool bill = false);
 
 // One document; figures in SI units without prefix.

@@ -47,10 +47,10 @@ HandTime HandTimeOf(const PlanJob& job, const Candidate& c, const Scenario& scen
   if (c.layout.recompute == Recompute::kFull) hand.recompute_s = hand.compute_s / 3;
   hand.bubble_s =
       (hand.compute_s + hand.recompute_s) * closed.bubble_share / (1 - std::min(closed.bubble_share, 0.999));
-  hand.data_s = (closed.gradient_bytes_per_rank + closed.parameter_bytes_per_rank) /
-                DataRate(node, c.layout, c.shape);
-  hand.tensor_s = closed.tensor_bytes_per_rank /
-                  (c.layout.tensor <= node.devices ? InsideRate(node) : OutsideRate(node));
+  hand.data_s =
+      (closed.gradient_bytes_per_rank + closed.parameter_bytes_per_rank) / DataRate(node, c.layout, c.shape);
+  hand.tensor_s =
+      closed.tensor_bytes_per_rank / (c.layout.tensor <= node.devices ? InsideRate(node) : OutsideRate(node));
   hand.expert_s = closed.expert_bytes_per_rank * SecondsOfExchangedByte(node, c.layout.expert);
   return hand;
 }

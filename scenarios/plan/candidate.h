@@ -1,4 +1,4 @@
-// One layout of a job, looked at without playing it: does it fit, how long is it by hand, and how long at least.
+// One layout of a job without playing it: does it fit, how long does it take by hand, and how long at least.
 
 #ifndef SCENARIOS_PLAN_CANDIDATE_H_
 #define SCENARIOS_PLAN_CANDIDATE_H_

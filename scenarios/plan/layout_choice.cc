@@ -32,8 +32,7 @@ std::int64_t Domain(const hardware::Device& device) {
   return device.node.nvlink > sim::ByteRate() ? device.node.devices : 1;
 }
 
-Numbers TensorGroups(const models::Model& model, const hardware::Device& device,
-                     const LayoutLimits& limits) {
+Numbers TensorGroups(const models::Model& model, const hardware::Device& device, const LayoutLimits& limits) {
   constexpr std::int64_t kWidest = 8;  // beyond it parts of a layer are too small to be fast
   Numbers groups = OrGiven(limits.tensor, PowersOfTwo(std::min(kWidest, Domain(device))));
   std::erase_if(groups, [&](std::int64_t t) {

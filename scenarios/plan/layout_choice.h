@@ -22,7 +22,7 @@ struct LayoutChoice {
   std::int64_t tensor = 1, pipeline = 1, virtual_stages = 1;
   std::int64_t expert = 1;         // groups of whole experts; 1 = cut as the rest of a layer
   std::int64_t expert_tensor = 1;  // ranks that cut each expert, where expert > 1
-  std::int64_t micro = 1;   // sequences a micro-batch
+  std::int64_t micro = 1;          // sequences a micro-batch
   OptimizerSharding sharding = OptimizerSharding::kZero1;
   Recompute recompute = Recompute::kNone;
 

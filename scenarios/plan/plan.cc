@@ -120,14 +120,15 @@ PlanBasis BasisOf(const PlanRequest& r, const PlanDevice& device, std::vector<As
     b.guess = GuessedUtilisation(r.model, expected, node);
     b.for_time = devices_at(b.guess);
   }
-  assumptions->push_back({"utilisation", Short(b.guess),
-                          r.utilisation ? "given" : "to begin with: textbook 17.9.4, step 3"});
+  assumptions->push_back(
+      {"utilisation", Short(b.guess), r.utilisation ? "given" : "to begin with: textbook 17.9.4, step 3"});
   assumptions->push_back({"longer", Short(r.longer),
                           r.longer == kLongerThanSimulated
                               ? "real steps over simulated ones: the mean of docs/validation.md"
                               : "given"});
-  assumptions->push_back({"safety", Short(r.margins.safety),
-                          "of a device's memory, for buffers of NCCL and libraries: textbook 17.9.4, 2 to 5 GB"});
+  assumptions->push_back(
+      {"safety", Short(r.margins.safety),
+       "of a device's memory, for buffers of NCCL and libraries: textbook 17.9.4, 2 to 5 GB"});
   b.begin = r.device_count.value_or(std::max(b.for_memory, b.for_time));
   if (r.most_devices) b.begin = std::min(b.begin, *r.most_devices);
   return b;
@@ -146,23 +147,6 @@ PlanResult MakePlan(const PlanRequest& request) {
   plan.chosen = Choose(plan.plans);
   result.plan = std::move(plan);
   return result;
-}
-
-std::optional<UsualPrice> PriceOf(const std::string& device) {
-  constexpr const char* kTextbook = "textbook table 17-65, reserved: the middle";
-  constexpr const char* kMarket = "mercatus-ai, May 2026, specialised clouds: the middle";
-  struct Row {
-    const char* device;
-    double usd;
-    const char* source;
-  };
-  static constexpr Row kRows[] = {{"h800_sxm", 2.0, kTextbook},  {"h20", 0.8, kTextbook},
-                                  {"a100_80_sxm", 1.4, kTextbook}, {"a100_40_sxm", 1.15, kTextbook},
-                                  {"h100_sxm", 3.0, kMarket},    {"h200_sxm", 4.0, kMarket}};
-  for (const Row& row : kRows) {
-    if (device == row.device) return UsualPrice{row.usd, row.source};
-  }
-  return std::nullopt;
 }
 
 }  // namespace scenarios

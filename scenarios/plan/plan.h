@@ -38,21 +38,21 @@ struct PlanDevice {
 
 struct PlanRequest {
   models::Model model;
-  std::string model_name;  // as a scenario file names it
+  std::string model_name;           // as a scenario file names it
   std::vector<PlanDevice> devices;  // one plan each
   double tokens = 0;
-  std::optional<double> days;                 // the deadline; else as long as it takes
-  std::optional<std::int64_t> device_count;   // so many, instead of what the deadline needs
-  std::optional<std::int64_t> most_devices;   // that can be had
+  std::optional<double> days;                // the deadline; else as long as it takes
+  std::optional<std::int64_t> device_count;  // so many, instead of what the deadline needs
+  std::optional<std::int64_t> most_devices;  // that can be had
   std::optional<double> budget_usd;
   std::int64_t sequence_length = 4096;
-  std::optional<std::int64_t> global_batch;   // sequences of a step
-  std::optional<double> utilisation;          // the first guess; MFU counted as 6PD
+  std::optional<std::int64_t> global_batch;  // sequences of a step
+  std::optional<double> utilisation;         // the first guess; MFU counted as 6PD
   LayoutLimits limits;
-  std::string topology;                       // empty: as many rails as NICs
-  Margins margins;                            // spares, maintenance, safety
+  std::string topology;  // empty: as many rails as NICs
+  Margins margins;       // spares, maintenance, safety
   BillChoices bill;
-  double longer = kLongerThanSimulated;       // part that steps take longer than simulated
+  double longer = kLongerThanSimulated;  // part that steps take longer than simulated
   SearchOptions search;
 };
 
@@ -67,11 +67,11 @@ struct PlanStep {
 
 // What a layout that was played makes of the run.
 struct PlanOutcome {
-  double days = 0;             // on the clock: longer than simulated; saves, failures, restarts, maintenance
-  double utilisation = 0;      // 6PD over the peak, as simulated
-  std::int64_t steps = 0;      // of the run
-  std::optional<double> usd;   // rented; nothing without a price
-  std::optional<Bill> bill;    // nothing where there can be none:
+  double days = 0;            // on the clock: longer than simulated; saves, failures, restarts, maintenance
+  double utilisation = 0;     // 6PD over the peak, as simulated
+  std::int64_t steps = 0;     // of the run
+  std::optional<double> usd;  // rented; nothing without a price
+  std::optional<Bill> bill;   // nothing where there can be none:
   std::vector<std::string> errors;
 };
 
@@ -102,8 +102,8 @@ struct DevicePlan {
 struct Plan {
   std::string model;
   PlanRequest request;
-  std::vector<DevicePlan> plans;       // by device, as requested
-  std::optional<std::size_t> chosen;   // the cheapest that holds, or without prices the fastest
+  std::vector<DevicePlan> plans;      // by device, as requested
+  std::optional<std::size_t> chosen;  // the cheapest that holds, or without prices the fastest
 };
 
 // Fails with all that is contradictory in a request, a line each.
@@ -113,13 +113,6 @@ struct PlanResult {
   bool stopped = false;  // SearchOptions::go_on said no
 };
 PlanResult MakePlan(const PlanRequest& request);
-
-// A usual price of a device of the catalogue, for an hour, and where it is from.
-struct UsualPrice {
-  double usd_per_hour = 0;
-  std::string source;
-};
-std::optional<UsualPrice> PriceOf(const std::string& device);
 
 }  // namespace scenarios
 

@@ -66,7 +66,8 @@ std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout,
   constexpr double kMostMore = 1.25, kLeastUsed = 0.9;
   const std::int64_t group = layout.group(), node = job.device.node.devices;
   // Groups of experts are whole too, and beyond one node nodes are.
-  const std::int64_t ranks = std::lcm(layout.tensor, layout.expert > 1 ? layout.expert * layout.expert_tensor : 1);
+  const std::int64_t ranks =
+      std::lcm(layout.tensor, layout.expert > 1 ? layout.expert * layout.expert_tensor : 1);
   std::int64_t whole = ranks * layout.pipeline;
   if (WholeGroups(least, whole) > node) whole = std::lcm(whole, node);
   JobShape shape{.devices = WholeGroups(least, whole)};
@@ -84,8 +85,8 @@ std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout,
 
 bool IsSlice(const PlanJob& job, const LayoutChoice& layout, std::int64_t data) {
   const std::int64_t devices = layout.group() * data, node = job.device.node.devices;
-  const bool experts = layout.expert == 1 ||
-                       layout.tensor * data % (layout.expert * layout.expert_tensor) == 0;
+  const bool experts =
+      layout.expert == 1 || layout.tensor * data % (layout.expert * layout.expert_tensor) == 0;
   return experts && (devices <= node || devices % node == 0);
 }
 
@@ -119,12 +120,15 @@ std::string ScenarioText(const PlanJob& job, const LayoutChoice& layout, const J
                     "simulation\"\n}\nmodel: " +
                     Quoted(job.model_name) + "\nhardware: " + Quoted(job.device_name) +
                     "\ntopology: " + Quoted(topology) + "\ndevices: " + Text(shape.devices) + "\n";
-  out += "layout {\n  tensor: " + Text(layout.tensor) + "\n  sequence: " +
-         (Cuts(job, layout) ? "true" : "false") + "\n  context: 1\n  pipeline: " + Text(layout.pipeline) +
+  out += "layout {\n  tensor: " + Text(layout.tensor) +
+         "\n  sequence: " + (Cuts(job, layout) ? "true" : "false") +
+         "\n  context: 1\n  pipeline: " + Text(layout.pipeline) +
          "\n  virtual: " + Text(layout.virtual_stages) + "\n  expert: " + Text(layout.expert) +
-         "\n  expert_tensor: " + Text(spreads                         ? layout.expert_tensor
+         "\n  expert_tensor: " +
+         Text(spreads                         ? layout.expert_tensor
               : job.model.experts.routed == 0 ? 1
-                                              : layout.tensor) + "\n}\n";
+                                              : layout.tensor) +
+         "\n}\n";
   out += "batch {\n  global: " + Text(shape.global_batch) + "\n  micro: " + Text(layout.micro) +
          "\n  sequence_length: " + Text(job.sequence_length) + "\n}\n";
   out += "training {\n  format: BF16\n  gradient_type: FP32\n  optimizer: ADAM\n  optimizer_sharding: ";
@@ -153,8 +157,8 @@ std::string ScenarioText(const PlanJob& job, const LayoutChoice& layout, const J
 
 sim::Result<Scenario> ScenarioOf(const PlanJob& job, const LayoutChoice& layout, const JobShape& shape) {
   proto::Diagnostics diagnostics;
-  auto scenario = LoadScenarioText("plan", ScenarioText(job, layout, shape, "plan"), {}, job.model,
-                                   &diagnostics);
+  auto scenario =
+      LoadScenarioText("plan", ScenarioText(job, layout, shape, "plan"), {}, job.model, &diagnostics);
   if (scenario) return *std::move(scenario);
   return sim::Error{diagnostics.errors().empty() ? "no scenario" : diagnostics.errors().front()};
 }

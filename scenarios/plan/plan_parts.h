@@ -13,9 +13,9 @@ namespace scenarios {
 struct PlanBasis {
   PlanJob job;
   std::int64_t parameters = 0, active = 0;
-  double six_pd = 0;   // FLOPs of the run
-  double peak = 0;     // FLOP/s of a device
-  double guess = 0;    // MFU
+  double six_pd = 0;                          // FLOPs of the run
+  double peak = 0;                            // FLOP/s of a device
+  double guess = 0;                           // MFU
   std::int64_t for_memory = 1, for_time = 0;  // devices; 0 without a deadline
   std::int64_t begin = 1;                     // the larger, or what is given
 };

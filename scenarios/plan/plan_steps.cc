@@ -21,7 +21,11 @@ std::string Percent(double part) { return Short(100 * part) + " %"; }
 class Writer {
  public:
   Writer(const PlanRequest& request, const PlanBasis& basis, DevicePlan* plan)
-      : r_(request), basis_(basis), plan_(*plan), best_(plan->best()), outcome_(plan->outcome()),
+      : r_(request),
+        basis_(basis),
+        plan_(*plan),
+        best_(plan->best()),
+        outcome_(plan->outcome()),
         budget_(MakeBudget(BudgetRequestOf(request, plan->device, best_)).budget) {}
 
   void Write() {
@@ -45,7 +49,8 @@ class Writer {
 
   void Add(const char* name, double value, const char* unit, std::string formula, std::string inputs = "") {
     PlanStep& step = plan_.steps.back();
-    step.lines.push_back({step.title, name, value, std::nullopt, unit, std::move(formula), std::move(inputs)});
+    step.lines.push_back(
+        {step.title, name, value, std::nullopt, unit, std::move(formula), std::move(inputs)});
   }
   void AddCount(const char* name, std::int64_t value, std::string formula, std::string inputs = "") {
     PlanStep& step = plan_.steps.back();
@@ -100,8 +105,9 @@ class Writer {
     step->binds = basis_.for_time > basis_.for_memory;
     std::string rounds;
     for (const PlanRound& round : plan_.rounds) {
-      rounds += (rounds.empty() ? "" : "; ") + Grouped(round.used > 0 ? round.used : round.devices) +
-                (round.used > 0 ? " devices take " + Short(round.days) + " days" : " devices hold too little");
+      rounds +=
+          (rounds.empty() ? "" : "; ") + Grouped(round.used > 0 ? round.used : round.devices) +
+          (round.used > 0 ? " devices take " + Short(round.days) + " days" : " devices hold too little");
     }
     step->reasoning = "Simulated: " + rounds + ".";
   }
@@ -131,7 +137,8 @@ class Writer {
     const Candidate& c = best_->candidate;
     PlanStep& step = Step("memory");
     Add("of a device", Number(c.memory), "B", "the fullest stage, tensor by tensor");
-    Add("usable", Number(basis_.job.memory()), "B", "the device's file", "safety " + Short(r_.margins.safety));
+    Add("usable", Number(basis_.job.memory()), "B", "the device's file",
+        "safety " + Short(r_.margins.safety));
     step.reasoning = "Fits, with " + Percent(1 - Number(c.memory) / Number(basis_.job.memory())) + " left.";
   }
 
@@ -140,7 +147,8 @@ class Writer {
     PlanStep& step = Step("communication");
     if (hand.tensor_s > 0) Add("tensor group by hand", hand.tensor_s, "s", "17.6.4, over NVLink");
     if (hand.expert_s > 0) Add("experts by hand", hand.expert_s, "s", "17.6.6 as E9 corrects it");
-    if (hand.data_s > 0) Add("data ranks by hand", hand.data_s, "s", "17.6.3, 17.4.8 as E2 and E23 correct them");
+    if (hand.data_s > 0)
+      Add("data ranks by hand", hand.data_s, "s", "17.6.3, 17.4.8 as E2 and E23 correct them");
     Add("over compute", 100 * hand.communication_share(), "%", "17.9.4: above 20 % is looked at twice");
     Add("step by hand", hand.step_s(), "s", "17.5.5: kernels at 0.7 of the peak");
     Add("step as simulated", best_->step_s(), "s", "the slowest rank, event by event");
@@ -175,8 +183,9 @@ class Writer {
       return;
     }
     const std::int64_t devices = best_->candidate.shape.devices;
-    AddCount("devices", devices, "that train",
-             Grouped((devices + basis_.job.device.node.devices - 1) / basis_.job.device.node.devices) + " nodes");
+    AddCount(
+        "devices", devices, "that train",
+        Grouped((devices + basis_.job.device.node.devices - 1) / basis_.job.device.node.devices) + " nodes");
     Copy("time and cost", "devices with spares");
     AddCount("steps", outcome_->steps, "D / (B S)");
     Add("steps take", Number(outcome_->steps) * best_->step_s() / kSecondsOfDay, "days", "as simulated");
@@ -192,7 +201,7 @@ class Writer {
     Add("device-hours", DeviceHours(devices, outcome_->days * 24), "h", "17.5.9");
     if (outcome_->usd) {
       Add("cost", *outcome_->usd, "USD", "17.5.9; " + plan_.device.price_source,
-          Short(*plan_.device.usd_per_hour) + " USD an hour");
+          Short(*plan_.device.usd_per_hour));
       if (r_.budget_usd) Add("budget", *r_.budget_usd, "USD", "given");
     } else {
       step.reasoning = "No price is known; --device NAME=USD gives one.";
@@ -217,10 +226,11 @@ class Writer {
       return;
     }
     const Candidate& miss = *s.nearest_miss;
-    plan_.gives.push_back(
-        "Nothing fits on " + devices + " devices: the nearest, " + ToText(miss.layout, miss.shape.data) +
-        ", holds " + Short(Number(miss.memory) * 1e-9) + " GB a device of " +
-        Short(Number(basis_.job.memory()) * 1e-9) + "; more devices, more memory, or less that is fixed would do.");
+    plan_.gives.push_back("Nothing fits on " + devices + " devices: the nearest, " +
+                          ToText(miss.layout, miss.shape.data) + ", holds " +
+                          Short(Number(miss.memory) * 1e-9) + " GB a device of " +
+                          Short(Number(basis_.job.memory()) * 1e-9) +
+                          "; more devices, more memory, or less that is fixed would do.");
     for (PlanStep& step : plan_.steps) step.binds = step.number == 4;
   }
 

@@ -29,7 +29,8 @@ struct Rough {
 // and 12 cut by the data ranks, or 18 cut.
 Rough RoughOf(const PlanJob& job, const LayoutChoice& layout, const JobShape& shape) {
   const models::ModelParameters p = models::ParametersOf(job.model);
-  const double experts = Number(p.layers.experts) / Number(std::max(layout.tensor, layout.expert * layout.expert_tensor));
+  const double experts = Number(p.layers.experts) /
+                         Number(layout.expert > 1 ? layout.expert * layout.expert_tensor : layout.tensor);
   const double held = (Number(p.non_embedding() - p.layers.experts) / Number(layout.tensor) + experts) /
                       Number(layout.pipeline);
   const bool all_cut = layout.sharding == OptimizerSharding::kZero3;
@@ -66,8 +67,8 @@ std::vector<Rough> RoughLayouts(const PlanJob& job, const LayoutLimits& limits, 
   return all;
 }
 
-// Data ranks of a slice of `devices` or more: whole groups of experts, and stages that lie on nodes as those of
-// the whole job do, for groups that begin and end inside a node are slower.
+// Data ranks of a slice of `devices` or more: whole groups of experts, and stages that lie on nodes as those
+// of the whole job do, for groups that begin and end inside a node are slower.
 std::int64_t SliceData(const PlanJob& job, const Candidate& c, std::int64_t devices) {
   const std::int64_t node = job.device.node.devices, tensor = c.layout.tensor;
   for (std::int64_t data = 2; data < c.shape.data; ++data) {
@@ -226,11 +227,10 @@ SearchResult BestLayouts(const PlanJob& job, const LayoutLimits& limits, std::in
   if (!result.stopped) search.PlayBest();
   search.Sort();
   if (!result.stopped) search.PlayWhole();
-  std::stable_sort(result.candidates.begin(), result.candidates.end(),
-                   [&](const Candidate& a, const Candidate& b) {
-                     return DeviceSecondsOfToken(a, job, a.hand.step_s()) <
-                            DeviceSecondsOfToken(b, job, b.hand.step_s());
-                   });
+  std::stable_sort(
+      result.candidates.begin(), result.candidates.end(), [&](const Candidate& a, const Candidate& b) {
+        return DeviceSecondsOfToken(a, job, a.hand.step_s()) < DeviceSecondsOfToken(b, job, b.hand.step_s());
+      });
   return result;
 }
 

@@ -24,12 +24,12 @@
 namespace scenarios {
 
 struct SearchOptions {
-  std::int64_t plays = 24;         // slices at the most
-  std::int64_t whole = 4;          // plays of whole jobs at the most, until the best is one
-  std::int64_t slice = 128;        // devices of a slice, about
-  double whole_tasks = 40e6;       // more are not played whole
-  double memory_limit = 16e9;      // bytes this program may take
-  std::int64_t looks = 4000;       // layouts whose plans are made, the shortest by a rough count first
+  std::int64_t plays = 24;     // slices at the most
+  std::int64_t whole = 4;      // plays of whole jobs at the most, until the best is one
+  std::int64_t slice = 128;    // devices of a slice, about
+  double whole_tasks = 40e6;   // more are not played whole
+  double memory_limit = 16e9;  // bytes this program may take
+  std::int64_t looks = 4000;   // layouts whose plans are made, the shortest by a rough count first
   // Asked now and then whether to go on: what is done, as "looked at" or "played", and how many.
   std::function<bool(const char*, std::int64_t)> go_on = {};
 };

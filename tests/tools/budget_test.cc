@@ -138,6 +138,13 @@ TEST(BudgetCommand, EstimatesAHalfKnownModel) {
   }
 }
 
+// Its even stages and its rank of one are no choices that another pipeline or tensor group would contradict.
+TEST(BudgetCommand, TakesAnotherLayoutOverAScenarios) {
+  EXPECT_EQ(Budget({"llama_70b_64xh800_a", "--with", "pipeline=8"}).err, "");
+  EXPECT_THAT(Budget({"llama_7b_256xh800", "--with", "tensor=8"}).out,
+              HasSubstr("sequence_parallel                                  yes  where"));
+}
+
 class BudgetFile : public testing::Test {
  protected:
   ~BudgetFile() override { std::filesystem::remove_all(folder_); }

@@ -226,6 +226,14 @@ TEST(Budget, HasCasesWithOneThingDifferentEach) {
   EXPECT_NEAR(Make(request).line("time and cost", "time").value, 30, 1e-9);
 }
 
+// 4e9 tokens of DeepSeek-V3's logits are 7.6e18 FLOPs, which 63 bits hold; twice as many are not looked at.
+TEST(Budget, HasNoCaseBeyondWhatIsCounted) {
+  BudgetRequest request = Of("deepseek_v3");
+  request.micro_batch = 1'000'000;
+  const Budget budget = Make(request);
+  for (const BudgetLine& line : budget.lines) EXPECT_NE(line.section, "case: stress");
+}
+
 // 27.8: spares add devices, maintenance time, safety takes memory, and none of them anything else.
 TEST(Budget, KeepsMarginsApartByPurpose) {
   BudgetRequest request = Of("llama3_8b");

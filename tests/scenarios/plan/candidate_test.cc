@@ -109,7 +109,8 @@ TEST(Candidate, RingsOfWholeNodesUseAllNics) {
 
 // 17.9.4, step 8: traffic over work.
 TEST(Candidate, ShareOfCommunicationIsOverWork) {
-  const HandTime hand{.compute_s = 3, .recompute_s = 1, .bubble_s = 1, .data_s = 9, .tensor_s = 2, .expert_s = 1};
+  const HandTime hand{
+      .compute_s = 3, .recompute_s = 1, .bubble_s = 1, .data_s = 9, .tensor_s = 2, .expert_s = 1};
   EXPECT_DOUBLE_EQ(hand.step_s(), 9 + 2 + 1);
   EXPECT_DOUBLE_EQ(hand.communication_share(), 12.0 / 4);
 }

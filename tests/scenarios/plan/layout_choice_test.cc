@@ -23,7 +23,8 @@ using Numbers = std::set<std::int64_t>;
 TEST(LayoutChoice, TensorGroupsStayInsideOneNvlinkDomain) {
   const models::Model model = ModelOf("llama2_70b");
   EXPECT_EQ(All(LayoutsFor(model, DeviceOf("h800_sxm"), {}), &LayoutChoice::tensor), (Numbers{1, 2, 4, 8}));
-  EXPECT_EQ(All(LayoutsFor(model, DeviceOf("gb200_nvl72"), {}), &LayoutChoice::tensor), (Numbers{1, 2, 4, 8}));
+  EXPECT_EQ(All(LayoutsFor(model, DeviceOf("gb200_nvl72"), {}), &LayoutChoice::tensor),
+            (Numbers{1, 2, 4, 8}));
   EXPECT_EQ(All(LayoutsFor(model, DeviceOf("l40s"), {}), &LayoutChoice::tensor), (Numbers{1}));
 }
 
@@ -52,7 +53,8 @@ TEST(LayoutChoice, ExpertGroupsHoldWholeExperts) {
     EXPECT_TRUE(l.expert == 1 || l.expert >= l.tensor) << ToText(l, 1);
     EXPECT_LE(l.expert_tensor, l.tensor);
   }
-  EXPECT_EQ(All(LayoutsFor(ModelOf("llama_7b"), DeviceOf("h800_sxm"), {}), &LayoutChoice::expert), (Numbers{1}));
+  EXPECT_EQ(All(LayoutsFor(ModelOf("llama_7b"), DeviceOf("h800_sxm"), {}), &LayoutChoice::expert),
+            (Numbers{1}));
 }
 
 // ZeRO-3 is for one stage only: a pipeline would gather for every micro-batch.

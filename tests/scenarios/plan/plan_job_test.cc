@@ -50,7 +50,8 @@ TEST(PlanJob, ExpertGroupsAreWhole) {
   EXPECT_FALSE(IsSlice(job, layout, 4));
 }
 
-// 64 data ranks cannot share 16 sequences; 12 would be asked for 24 with micro-batches of 2, half as many more.
+// 64 data ranks cannot share 16 sequences; 12 would be asked for 24 with micro-batches of 2, half as many
+// more.
 TEST(PlanJob, BatchesGrowByAQuarterAtTheMost) {
   EXPECT_FALSE(ShapeFor(JobOf("llama_7b", 0, 16), {}, 64, kAny).has_value());
   EXPECT_FALSE(ShapeFor(JobOf("llama_7b", 0, 16), {.micro = 3}, 8, kAny).has_value());

@@ -172,8 +172,9 @@ TEST(Plan, RefusesWhatContradictsItself) {
   r.limits.tensor = 3;
   const PlanResult result = MakePlan(r);
   EXPECT_FALSE(result.plan.has_value());
-  EXPECT_THAT(result.errors, ElementsAre(HasSubstr("BF16 needs compute capability 8.0"), HasSubstr("no layout"),
-                                         HasSubstr("no price of \"v100_32_sxm\" is known")));
+  EXPECT_THAT(result.errors,
+              ElementsAre(HasSubstr("BF16 needs compute capability 8.0"), HasSubstr("no layout"),
+                          HasSubstr("no price of \"v100_32_sxm\" is known")));
 }
 
 // The scenario that comes with a plan is the one that was played.

@@ -39,8 +39,8 @@ TEST(Search, CountsEveryLayoutOnce) {
     SearchOptions options = kAll;
     options.plays = plays;
     const SearchResult r = BestLayouts(job, {}, 16, 16, options);
-    const std::int64_t dropped = std::accumulate(
-        r.dropped.begin(), r.dropped.end(), std::int64_t{0}, [](auto n, const auto& d) { return n + d.second; });
+    const std::int64_t dropped = std::accumulate(r.dropped.begin(), r.dropped.end(), std::int64_t{0},
+                                                 [](auto n, const auto& d) { return n + d.second; });
     EXPECT_EQ(r.enumerated, dropped + r.fit);
     EXPECT_EQ(r.fit, static_cast<std::int64_t>(r.candidates.size()));
     EXPECT_EQ(r.fit, static_cast<std::int64_t>(r.played.size()) + r.ruled_out + r.left);
@@ -89,7 +89,8 @@ TEST(Search, PlaysTheBestWhole) {
 // A slice has the micro-batches of the whole job, and waits for its data ranks nearly as long.
 TEST(Search, SlicesTakeAboutAsLongAsTheWhole) {
   const PlanJob job = JobOf("llama_7b", 8, 512);
-  const LayoutLimits limits{.tensor = 2, .pipeline = 4, .virtual_stages = 1, .micro = 1, .recompute = Recompute::kNone};
+  const LayoutLimits limits{
+      .tensor = 2, .pipeline = 4, .virtual_stages = 1, .micro = 1, .recompute = Recompute::kNone};
   const SearchResult slice = BestLayouts(job, limits, 128, 128, {.whole = 0, .slice = 32});
   const SearchResult whole = BestLayouts(job, limits, 128, 128, {.slice = 128});
   EXPECT_LT(slice.played.front().devices, 128);
