@@ -6,6 +6,7 @@
 
 #include "hardware/device_reader.h"
 #include "models/model_reader.h"
+#include "scenarios/budget/prices.h"
 #include "sim/base/check.h"
 #include "tests/pages/page.h"
 
@@ -28,7 +29,8 @@ scenarios::PlanRequest Wishes(const std::string& model, double tokens,
   for (const std::string& name : devices) {
     auto device = hardware::ReadDevice(name, {}, "", &diagnostics, "device");
     CHECK(device.has_value());
-    const auto price = scenarios::PriceOf(name);
+    const scenarios::RentedPrice* price = scenarios::RentedPriceOf(name);
+    CHECK(price != nullptr);
     r.devices.push_back({*std::move(device), name, price->usd_per_hour, price->source});
   }
   r.margins.spares = 0.05;  // those of the command
