@@ -22,6 +22,7 @@
 #include "tools/commands.h"
 #include "tools/flag_reader.h"
 #include "tools/interrupt.h"
+#include "topologies/topology.h"
 
 namespace tools {
 namespace {
@@ -29,9 +30,9 @@ namespace {
 using scenarios::PlanDevice;
 using scenarios::PlanRequest;
 
-constexpr const char* kChoices[] = {"tensor",        "pipeline",    "virtual", "expert",
-                                    "expert-tensor", "micro",       "zero",    "recompute",
-                                    "spares",        "maintenance", "safety",  "longer"};
+constexpr const char* kChoices[] = {"tensor", "pipeline",    "virtual",  "expert", "expert-tensor", "micro",
+                                    "zero",   "recompute",   "sequence", "batch",  "mfu",           "plays",
+                                    "spares", "maintenance", "safety",   "longer"};
 
 // "h20=0.8": a device and what it costs an hour.
 std::optional<PlanDevice> DeviceOf(const std::string& given, proto::Diagnostics* diagnostics,
@@ -133,6 +134,13 @@ std::optional<PlanRequest> RequestOf(const Arguments& arguments, proto::Diagnost
   }
   r.model_name = name.find('/') != std::string::npos ? std::filesystem::absolute(name).string() : name;
   r.topology = arguments.value("topology");
+  if (!r.topology.empty()) topologies::ReadTopology(r.topology, {}, "", diagnostics, "--topology");
+  if (r.topology.find('/') != std::string::npos) r.topology = std::filesystem::absolute(r.topology);
+  if (arguments.has("write") && arguments.has("set")) {
+    errors->push_back(
+        "--write: is given beside --set, and a scenario names a model as its file has it; change "
+        "a copy of the file, and plan with that");
+  }
   ReadFlags(arguments, &r, errors);
   if (!model || !errors->empty() || !diagnostics->ok()) return std::nullopt;
   return r;
@@ -203,33 +211,29 @@ int RunPlan(const Arguments& arguments, std::ostream& out, std::ostream& err) {
 }  // namespace
 
 Command PlanCommand() {
-  return {"plan",
-          "How many devices, in which layout, for how long and how much; layouts are chosen by simulation.",
-          "MODEL [--tokens D] [--days T] [--budget USD] [--device NAME[=USD]]... [options]",
-          1,
-          {{"tokens", "D", "of the run; 20 a parameter when not given"},
-           {"days", "T", "the deadline; with none, and no --devices, as few devices as hold the model"},
-           {"budget", "USD", "that the run may cost"},
-           {"device", "NAME[=USD]", "to plan with, and its price an hour; several are compared", true},
-           {"devices", "N", "so many, whatever the deadline needs"},
-           {"most", "N", "devices that can be had"},
-           {"sequence", "S", "tokens; the model's longest, 4,096 at most, when not given"},
-           {"batch", "B", "sequences of a step; 4M tokens, 16M above 100e9 parameters, when not given"},
-           {"mfu", "U", "the utilisation to begin with; the textbook's when not given"},
-           {"topology", "NAME", "of `orrery list topologies`; rails as many as NICs when not given"},
-           {"with", "CHOICE=VALUE", "one of those below: tensor=8", true},
-           {"set", "PATH=VALUE", "change a field of the model: layers=40", true},
-           {"plays", "N", "layouts to simulate at the most, for a number of devices; 24 when not given"},
-           {"write", "FILE", "write the best layout there, for `orrery run`"},
-           {"bill", "", "print the bill of materials too; --json always has it"},
-           {"json", "", "print one JSON document"},
-           {"quiet", "", "tell nothing but mistakes"}},
-          "  orrery plan llama2_70b --tokens 2e12 --days 30\n"
-          "  orrery plan llama_7b --tokens 2e12 --days 10 --device h800_sxm=2 --device h20=0.8\n"
-          "  orrery plan mixtral_8x7b --devices 64 --with expert=8 --write mine.textproto\n"
-          "choices: tensor, pipeline, virtual, expert, expert-tensor, micro, zero, recompute;\n"
-          "  spares, maintenance, safety, longer\n",
-          RunPlan};
+  return {
+      "plan",
+      "Devices, layout, days and cost for what is wanted; simulation chooses the layout.",
+      "MODEL [--tokens D] [--days T] [--budget USD] [--device NAME[=USD]]... [options]",
+      1,
+      {{"tokens", "D", "of the run; 20 a parameter when not given"},
+       {"days", "T", "the deadline; with none, and no --devices, as few devices as hold the model"},
+       {"budget", "USD", "that the run may cost"},
+       {"device", "NAME[=USD]", "to plan with, and its price an hour; several are compared", true},
+       {"devices", "N", "so many, whatever the deadline needs"},
+       {"most", "N", "devices that can be had"},
+       {"topology", "NAME", "of `orrery list topologies`; rails as many as NICs when not given"},
+       {"with", "CHOICE=VALUE", "one of those below: tensor=8", true},
+       {"set", "PATH=VALUE", "change a field of the model: layers=40", true},
+       {"write", "FILE", "write the best layout there, for `orrery run`"},
+       {"bill", "", "print the bill of materials too; --json always has it"},
+       {"json", "", "print one JSON document"},
+       {"quiet", "", "tell nothing but mistakes"}},
+      "  orrery plan llama2_70b --tokens 2e12 --days 30 --device h800_sxm=2 --device h20=0.8\n"
+      "  orrery plan mixtral_8x7b --devices 64 --with expert=8 --write mine.textproto\n"
+      "choices: tensor, pipeline, virtual, expert, expert-tensor, micro, zero, recompute; sequence, batch;\n"
+      "  mfu (to begin with), plays (24 at most); spares, maintenance, safety, longer\n",
+      RunPlan};
 }
 
 }  // namespace tools

@@ -13,10 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string Padded(const std::string& text, std::size_t width) {
-  return text + std::string(width > text.size() ? width - text.size() : 0, ' ');
-}
-
 std::string Formatted(double value, const char* format) {
   char text[48];
   std::snprintf(text, sizeof text, format, value);
@@ -49,26 +45,48 @@ std::string StepsText(const DevicePlan& plan) {
   return out;
 }
 
+std::string Column(std::int64_t n, int width) {
+  std::string text = std::to_string(n);
+  return std::string(std::max(width - static_cast<int>(text.size()), 0), ' ') + text;
+}
+
+const char* AgainText(Recompute recompute) {
+  return recompute == Recompute::kFull        ? "    all"
+         : recompute == Recompute::kSelective ? "   core"
+                                              : "      -";
+}
+
+std::string ExpertsText(const LayoutChoice& l) {
+  std::string text = std::to_string(l.expert);
+  if (l.expert_tensor > 1) text += "x" + std::to_string(l.expert_tensor);
+  return std::string(text.size() < 7 ? 7 - text.size() : 1, ' ') + text;
+}
+
 // The best that were played; by hand beside it, and its place among all that fit by hand.
 std::string LayoutsText(const DevicePlan& plan) {
   constexpr std::size_t kRows = 6;
   if (plan.best() == nullptr) return "";
-  std::string out = "\nlayouts, best first" + std::string(44, ' ') +
-                    "devices     GB   step s  by hand  rank   days   MFU\n";
+  std::string out = "\nlayouts, best first; rank: among all that fit, by the hand's device-seconds a token\n";
+  out +=
+      "  tensor  pipe  virt  data  expert  ZeRO  micro  again  devices     GB    step s   by hand   rank   "
+      "days"
+      "   MFU\n";
   for (std::size_t i = 0; i < std::min(kRows, plan.search.played.size()); ++i) {
     const Played& p = plan.search.played[i];
     const Candidate& c = p.candidate;
+    const LayoutChoice& l = c.layout;
     const auto& all = plan.search.candidates;
-    const auto place = std::find_if(all.begin(), all.end(),
-                                    [&](const Candidate& other) { return other.layout == c.layout; });
-    out += "  " + Padded(ToText(c.layout, c.shape.data), 62);
-    out += Formatted(static_cast<double>(c.shape.devices), "%6.0f") +
-           Formatted(static_cast<double>(c.memory.count()) * 1e-9, "%7.1f") + Formatted(p.step_s(), "%9.3f") +
-           Formatted(c.hand.step_s(), "%9.3f") +
-           Formatted(static_cast<double>(place - all.begin()) + 1, "%6.0f") +
-           Formatted(plan.outcomes[i].days, "%7.1f") + Formatted(100 * p.report.mfu, "%6.1f") + '\n';
+    const auto place =
+        std::find_if(all.begin(), all.end(), [&](const Candidate& other) { return other.layout == l; });
+    out += Column(l.tensor, 8) + Column(l.pipeline, 6) + Column(l.virtual_stages, 6) +
+           Column(c.shape.data, 6) + ' ' + ExpertsText(l) + Column(static_cast<std::int64_t>(l.sharding), 6) +
+           Column(l.micro, 7) + AgainText(l.recompute) + Column(c.shape.devices, 9) +
+           Formatted(static_cast<double>(c.memory.count()) * 1e-9, "%7.1f") +
+           Formatted(p.step_s(), "%10.3f") + Formatted(c.hand.step_s(), "%10.3f") +
+           Column(place - all.begin() + 1, 7) + Formatted(plan.outcomes[i].days, "%7.1f") +
+           Formatted(100 * p.report.mfu, "%6.1f") + '\n';
   }
-  return out + "  rank: by the hand's device-seconds a token, of all that fit\n";
+  return out;
 }
 
 std::string TextOf(const DevicePlan& plan, bool bill) {

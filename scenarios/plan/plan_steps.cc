@@ -120,7 +120,7 @@ class Writer {
     AddCount("fit", s.fit, "weights, gradients, optimizer, activations, stage by stage");
     AddCount("played", static_cast<std::int64_t>(s.played.size()), "simulated, by least possible time");
     AddCount("  ruled out", s.ruled_out, "their kernels alone take longer than the best play");
-    if (s.left > 0) AddCount("  not played", s.left, "too many; --plays takes more");
+    if (s.left > 0) AddCount("  not played", s.left, "too many; --with plays takes more");
     if (best_ == nullptr) return;
     const Candidate& c = best_->candidate;
     step.reasoning = "Chosen: " + ToText(c.layout, c.shape.data) + ".";
