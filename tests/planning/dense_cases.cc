@@ -84,7 +84,10 @@ Case ToCase(const SmallDense& f) {
       Number(hand.compute_s + hand.recompute_s, 1) + " s and its data ranks send for " +
       Number(hand.data_s, 1) + " s, since ZeRO-3 gathers in each micro-batch (A14). As simulated it takes " +
       Number(StepSeconds(f.theirs), 1) + " s, of which " + WaitsText(Best(f.theirs).report) +
-      " is waited for. So communication between nodes is not what MFU is lost to.\n\nThat one node is too "
+      " is waited for. So communication between nodes is not what MFU is lost to; "
+      "recomputation is. The guess of 38 % holds for this layout: " +
+      Percent(Expected(f.theirs)) +
+      " are to expect.\n\nThat one node is too "
       "slow and some 256 devices train for about ten days holds. With the margin of a quarter that real "
       "steps take longer, " +
       Count(Best(f.deadline).candidate.shape.devices) + " devices are in time for " +

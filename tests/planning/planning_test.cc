@@ -101,6 +101,8 @@ TEST(Planning, LlamaOf7BillionTrainsInTenDaysOnFewerThan256AndItsStepIsNot24Mill
   const scenarios::HandTime& hand = Best(found.theirs).candidate.hand;
   EXPECT_LT(hand.data_s, hand.compute_s);
   EXPECT_LT(ShareOf(found.theirs, "data"), 0.1);
+  EXPECT_GT(ShareOf(found.theirs, "recomputation"), 0.2);
+  EXPECT_NEAR(Expected(found.theirs), 0.38, 0.02);  // right
   EXPECT_GT(Days(found.node), 100);  // right: one node is too slow
   EXPECT_LT(Days(found.fixed), 10);  // right: 256 are in time
   EXPECT_LT(Days(found.deadline), 10);
