@@ -103,8 +103,8 @@ TEST(Planning, LlamaOf7BillionTrainsInTenDaysOnFewerThan256AndItsStepIsNot24Mill
   EXPECT_LT(ShareOf(found.theirs, "data"), 0.1);
   EXPECT_GT(ShareOf(found.theirs, "recomputation"), 0.2);
   EXPECT_NEAR(Expected(found.theirs), 0.38, 0.02);  // right
-  EXPECT_GT(Days(found.node), 100);  // right: one node is too slow
-  EXPECT_LT(Days(found.fixed), 10);  // right: 256 are in time
+  EXPECT_GT(Days(found.node), 100);                 // right: one node is too slow
+  EXPECT_LT(Days(found.fixed), 10);                 // right: 256 are in time
   EXPECT_LT(Days(found.deadline), 10);
   EXPECT_LT(Devices(found.deadline), 256);
   EXPECT_GT(Expected(found.fixed), 0.38);
