@@ -89,7 +89,11 @@ class Rounds {
   PlanRound Search(std::int64_t devices, std::int64_t plays, bool in_time_before) {
     SearchOptions options = r_.search;
     options.plays = plays;
-    if (plays < r_.search.plays) options.whole = 0;
+    if (plays < r_.search.plays) {  // only about how many devices is asked
+      constexpr std::int64_t kFewLooks = 100;
+      options.whole = 0;
+      options.looks = std::min(options.looks, kFewLooks);
+    }
     SearchResult found = BestLayouts(basis_.job, r_.limits, devices, most_, options);
     std::vector<PlanOutcome> outcomes;
     for (const Played& played : found.played) {

@@ -88,28 +88,39 @@ std::optional<Played> Play(const PlanJob& job, const Candidate& c, std::int64_t 
   return Played{c, shape.devices, std::move(run).value().report};
 }
 
+// `work` for each number below n, on as many threads as there are processors.
+void SideBySide(std::size_t n, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  const auto run = [&] {
+    for (std::size_t i = next++; i < n; i = next++) work(i);
+  };
+  const std::size_t threads =
+      std::min<std::size_t>(std::max<unsigned>(std::thread::hardware_concurrency(), 1), n);
+  std::vector<std::jthread> others;
+  for (std::size_t t = 1; t < threads; ++t) others.emplace_back(run);
+  run();
+}
+
 class Search {
  public:
   Search(const PlanJob& job, const SearchOptions& options, SearchResult* result)
       : job_(job), options_(options), result_(result) {}
 
+  // In waves, so that threads do not matter, until enough were found that fit.
   void Look(const std::vector<Rough>& layouts) {
-    std::int64_t looked = 0;
-    for (const Rough& rough : layouts) {
-      if (looked == options_.looks) {
-        result_->dropped["longer by a rough count"] = static_cast<std::int64_t>(layouts.size()) - looked;
-        break;
-      }
-      if (!GoesOn("looked at", looked++)) return;
-      sim::Result<Candidate> candidate = Examine(job_, rough.layout, rough.shape);
-      if (!candidate.ok()) {
-        ++result_->dropped["not simulated"];
-      } else if (candidate.value().fits) {
-        result_->candidates.push_back(std::move(candidate).value());
-      } else {
-        ++result_->dropped["too little memory"];
-        Missed(std::move(candidate).value());
-      }
+    constexpr std::size_t kWave = 64;
+    std::size_t next = 0;
+    while (next < layouts.size() && static_cast<std::int64_t>(result_->candidates.size()) < options_.looks) {
+      if (!GoesOn("looked at", static_cast<std::int64_t>(next))) return;
+      std::vector<std::optional<sim::Result<Candidate>>> looks(std::min(kWave, layouts.size() - next));
+      SideBySide(looks.size(), [&](std::size_t i) {
+        looks[i].emplace(Examine(job_, layouts[next + i].layout, layouts[next + i].shape));
+      });
+      for (std::optional<sim::Result<Candidate>>& look : looks) Take(*std::move(look));
+      next += looks.size();
+    }
+    if (next < layouts.size()) {
+      result_->dropped["longer by a rough count"] = static_cast<std::int64_t>(layouts.size() - next);
     }
     result_->fit = static_cast<std::int64_t>(result_->candidates.size());
   }
@@ -171,20 +182,23 @@ class Search {
  private:
   double Cost(const Candidate& c, double step_s) const { return DeviceSecondsOfToken(c, job_, step_s); }
 
-  // Slices side by side, as many as there are processors; in their order. What cannot be played is left out.
+  void Take(sim::Result<Candidate> candidate) {
+    if (!candidate.ok()) {
+      ++result_->dropped["not simulated"];
+    } else if (candidate.value().fits) {
+      result_->candidates.push_back(std::move(candidate).value());
+    } else {
+      ++result_->dropped["too little memory"];
+      Missed(std::move(candidate).value());
+    }
+  }
+
+  // Slices, in their order. What cannot be played is left out.
   std::vector<Played> PlayAll(std::span<const Candidate> candidates) {
     std::vector<std::optional<Played>> all(candidates.size());
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-      for (std::size_t i = next++; i < candidates.size(); i = next++) {
-        all[i] = Play(job_, candidates[i], SliceData(job_, candidates[i], options_.slice), options_);
-      }
-    };
-    const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, all.size());
-    std::vector<std::jthread> others;
-    for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work);
-    work();
-    others.clear();  // joined
+    SideBySide(all.size(), [&](std::size_t i) {
+      all[i] = Play(job_, candidates[i], SliceData(job_, candidates[i], options_.slice), options_);
+    });
     std::vector<Played> played;
     for (std::optional<Played>& one : all) {
       if (one) played.push_back(*std::move(one));

@@ -29,7 +29,7 @@ struct SearchOptions {
   std::int64_t slice = 128;    // devices of a slice, about
   double whole_tasks = 40e6;   // more are not played whole
   double memory_limit = 16e9;  // bytes this program may take
-  std::int64_t looks = 4000;   // layouts whose plans are made, the shortest by a rough count first
+  std::int64_t looks = 600;    // layouts that fit, about; the shortest by a rough count come first
   // Asked now and then whether to go on: what is done, as "looked at" or "played", and how many.
   std::function<bool(const char*, std::int64_t)> go_on = {};
 };

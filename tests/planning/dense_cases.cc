@@ -92,9 +92,9 @@ Case ToCase(const SmallDense& f) {
       "steps take longer, " +
       Count(Best(f.deadline).candidate.shape.devices) + " devices are in time for " +
       Number(Usd(f.deadline)) + " USD, and 256 are done in " + Number(Days(f.fixed), 1) + " days.\n\n" +
-      Command("llama_7b --tokens 2e12 --sequence 4096 --days 10") + "; the printed layout: " +
+      Command("llama_7b --tokens 2e12 --with sequence=4096 --days 10") + "; the printed layout: " +
       Command(
-          "llama_7b --tokens 2e12 --sequence 4096 --devices 256 --batch 16384 --with tensor=1 "
+          "llama_7b --tokens 2e12 --with sequence=4096 --devices 256 --with batch=16384 --with tensor=1 "
           "--with pipeline=1 --with micro=4 --with zero=3 --with recompute=full");
   return one;
 }
@@ -134,7 +134,7 @@ Case ToCase(const LargeDense& f) {
       "cost less than tensor groups of 8 on an H800's NVLink.\n\n" +
       Command("llama2_70b --tokens 2e12 --days 30") + "; the printed layout: " +
       Command(
-          "llama2_70b --tokens 2e12 --devices 864 --batch 3456 --with tensor=8 --with pipeline=4 "
+          "llama2_70b --tokens 2e12 --devices 864 --with batch=3456 --with tensor=8 --with pipeline=4 "
           "--with virtual=1 --with micro=1 --with zero=1 --with recompute=full");
   return one;
 }
@@ -193,11 +193,11 @@ Case ToCase(const LargeInBudget& f) {
       Number(Days(f.free), 1) + " days and " + Number(Usd(f.free) * 1e-6, 2) + "M USD.\n\n" +
       Command("llama2_70b --tokens 3e12 --days 60 --budget 2e6") + "; the printed layouts: " +
       Command(
-          "llama2_70b --tokens 3e12 --devices 672 --batch 672 --with tensor=8 --with pipeline=4 "
+          "llama2_70b --tokens 3e12 --devices 672 --with batch=672 --with tensor=8 --with pipeline=4 "
           "--with virtual=1 --with micro=2 --with zero=1 --with recompute=full") +
       " and " +
       Command(
-          "llama2_70b --tokens 3e12 --devices 640 --batch 640 --with tensor=8 --with pipeline=2 "
+          "llama2_70b --tokens 3e12 --devices 640 --with batch=640 --with tensor=8 --with pipeline=2 "
           "--with virtual=1 --with micro=1 --with zero=0 --with recompute=full");
   return one;
 }

@@ -146,10 +146,10 @@ Case ToCase(const LargeExperts& f) {
       LayoutText(f.on16384) + ", at " + Percent(Utilisation(f.on16384)) + " MFU as simulated. Of the step " +
       WaitsText(Best(f.on16384).report) + " is waited for.\n\n" +
       Command(
-          "moe_1_8t --tokens 15e12 --devices 1024 --batch 512 --with tensor=8 --with pipeline=8 "
+          "moe_1_8t --tokens 15e12 --devices 1024 --with batch=512 --with tensor=8 --with pipeline=8 "
           "--with virtual=5 --with expert=16 --with expert-tensor=2 --with micro=1 --with zero=1 --with "
           "recompute=full") +
-      "; with 16384 devices the same, without --batch.";
+      "; with 16384 devices the same, without --with batch.";
   return one;
 }
 

@@ -135,7 +135,9 @@ Case ToCase(const HandOrder& f) {
                      "chunks waits for what the other stage sends, and of the other " +
                      WaitsText(played.front().report) +
                      ": reduction and gathers hide beside the backward and the forward but for their ends.");
-  one.text += "\n\n" + Command("llama_7b --tokens 2e12 --devices 64 --sequence 2048 --batch 128 --plays 8");
+  one.text +=
+      "\n\n" +
+      Command("llama_7b --tokens 2e12 --devices 64 --with sequence=2048 --with batch=128 --with plays=8");
   return one;
 }
 

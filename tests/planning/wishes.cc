@@ -35,7 +35,7 @@ scenarios::PlanRequest Wishes(const std::string& model, double tokens,
   }
   r.margins.spares = 0.05;  // those of the command
   r.margins.safety = 0.06;
-  r.search = {.plays = 2, .whole = 0, .slice = 16, .looks = 200};
+  r.search = {.plays = 2, .whole = 0, .slice = 16, .looks = 60};
   return r;
 }
 

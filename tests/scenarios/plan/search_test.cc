@@ -106,15 +106,25 @@ TEST(Search, SaysWhatNearlyFits) {
   EXPECT_GT(r.nearest_miss->memory, DeviceOf("h800_sxm").usable_memory);
 }
 
+// The roughly shortest come first; the rest is counted.
+TEST(Search, LooksUntilEnoughFit) {
+  SearchOptions options = kAll;
+  options.looks = 10;
+  const SearchResult r = BestLayouts(JobOf("llama_7b", 8, 64), {}, 16, 16, options);
+  EXPECT_GE(r.fit, 10);
+  EXPECT_LE(r.fit, 10 + 64);
+  EXPECT_GT(r.dropped.at("longer by a rough count"), 0);
+}
+
 TEST(Search, StopsWhenItIsTold) {
   const PlanJob job = JobOf("llama_7b", 8, 64);
   SearchOptions options = kAll;
   int asked = 0;
-  options.go_on = [&](const char*, std::int64_t) { return ++asked < 5; };
+  options.go_on = [&](const char*, std::int64_t) { return ++asked < 2; };
   const SearchResult r = BestLayouts(job, {}, 16, 16, options);
   EXPECT_TRUE(r.stopped);
   EXPECT_TRUE(r.played.empty());
-  EXPECT_EQ(asked, 5);
+  EXPECT_EQ(asked, 2);
 }
 
 }  // namespace
