@@ -45,10 +45,10 @@ std::string StepsText(const DevicePlan& plan) {
   return out;
 }
 
-std::string Column(std::int64_t n, int width) {
-  std::string text = std::to_string(n);
-  return std::string(std::max(width - static_cast<int>(text.size()), 0), ' ') + text;
+std::string Column(const std::string& text, std::size_t width) {
+  return std::string(width > text.size() ? width - text.size() : 1, ' ') + text;
 }
+std::string Column(std::int64_t n, std::size_t width) { return Column(std::to_string(n), width); }
 
 const char* AgainText(Recompute recompute) {
   return recompute == Recompute::kFull        ? "    all"
