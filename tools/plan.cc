@@ -34,6 +34,10 @@ constexpr const char* kChoices[] = {"tensor", "pipeline",    "virtual",  "expert
                                     "zero",   "recompute",   "sequence", "batch",  "mfu",           "plays",
                                     "spares", "maintenance", "safety",   "longer"};
 
+std::string AbsolutePath(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
 // "h20=0.8": a device and what it costs an hour.
 std::optional<PlanDevice> DeviceOf(const std::string& given, proto::Diagnostics* diagnostics,
                                    std::vector<std::string>* errors) {
@@ -59,7 +63,7 @@ std::optional<PlanDevice> DeviceOf(const std::string& given, proto::Diagnostics*
     device.price_source = usual->source;
   }
   // Files of a plan that is written elsewhere find it still.
-  if (device.name.find('/') != std::string::npos) device.name = std::filesystem::absolute(device.name);
+  if (device.name.find('/') != std::string::npos) device.name = AbsolutePath(device.name);
   return device;
 }
 
@@ -132,10 +136,10 @@ std::optional<PlanRequest> RequestOf(const Arguments& arguments, proto::Diagnost
     r.sequence_length = std::min<std::int64_t>(model->max_positions, 4096);
     r.tokens = scenarios::kTokensPerParameter * static_cast<double>(models::ParametersOf(*model).total());
   }
-  r.model_name = name.find('/') != std::string::npos ? std::filesystem::absolute(name).string() : name;
+  r.model_name = name.find('/') != std::string::npos ? AbsolutePath(name) : name;
   r.topology = arguments.value("topology");
-  if (!r.topology.empty()) topologies::ReadTopology(r.topology, {}, "", diagnostics, "--topology");
-  if (r.topology.find('/') != std::string::npos) r.topology = std::filesystem::absolute(r.topology);
+  if (arguments.has("topology")) topologies::ReadTopology(r.topology, {}, "", diagnostics, "--topology");
+  if (r.topology.find('/') != std::string::npos) r.topology = AbsolutePath(r.topology);
   if (arguments.has("write") && arguments.has("set")) {
     errors->push_back(
         "--write: is given beside --set, and a scenario names a model as its file has it; change "
@@ -177,7 +181,10 @@ int RunPlan(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   std::vector<std::string> errors;
   std::optional<PlanRequest> request = RequestOf(arguments, &diagnostics, &errors);
   std::optional<scenarios::OutputFile> file;
-  if (arguments.has("write")) {
+  if (arguments.has("write") && !arguments.value("write").ends_with(".textproto")) {
+    errors.push_back("--write: \"" + arguments.value("write") +
+                     "\" has another ending; a scenario is written as .textproto");
+  } else if (arguments.has("write")) {
     sim::Result<scenarios::OutputFile> created = scenarios::OutputFile::Create(arguments.value("write"));
     if (created.ok()) {
       file.emplace(std::move(created).value());
@@ -192,7 +199,10 @@ int RunPlan(const Arguments& arguments, std::ostream& out, std::ostream& err) {
     request->search.go_on = [&](const char* what, std::int64_t done) { return progress.GoOn(what, done); };
     result = scenarios::MakePlan(*request);
   }
-  if (result.stopped) return kExitInterrupted;
+  if (result.stopped) {
+    err << "orrery: interrupted; nothing was written\n";
+    return kExitInterrupted;
+  }
   errors.insert(errors.end(), result.errors.begin(), result.errors.end());
   for (const std::string& error : errors) Fail(error, err);
   if (!result.plan) return kExitUsage;
@@ -225,14 +235,14 @@ Command PlanCommand() {
        {"topology", "NAME", "of `orrery list topologies`; rails as many as NICs when not given"},
        {"with", "CHOICE=VALUE", "one of those below: tensor=8", true},
        {"set", "PATH=VALUE", "change a field of the model: layers=40", true},
-       {"write", "FILE", "write the best layout there, for `orrery run`"},
+       {"write", "FILE", "write the best layout there, whether it holds or not (.textproto)"},
        {"bill", "", "print the bill of materials too; --json always has it"},
        {"json", "", "print one JSON document"},
        {"quiet", "", "tell nothing but mistakes"}},
       "  orrery plan llama2_70b --tokens 2e12 --days 30 --device h800_sxm=2 --device h20=0.8\n"
       "  orrery plan mixtral_8x7b --devices 64 --with expert=8 --write mine.textproto\n"
       "choices: tensor, pipeline, virtual, expert, expert-tensor, micro, zero, recompute; sequence, batch;\n"
-      "  mfu (to begin with), plays (24 at most); spares, maintenance, safety, longer\n",
+      "  mfu (to begin with), plays (24 when not given); spares, maintenance, safety, longer\n",
       RunPlan};
 }
 

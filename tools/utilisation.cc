@@ -13,6 +13,7 @@
 #include "tools/interrupt.h"
 #include "tools/load_job.h"
 #include "tools/memory_limit.h"
+#include "topologies/topology.h"
 
 namespace tools {
 namespace {
@@ -32,21 +33,31 @@ std::vector<std::string> ListOf(const Arguments& arguments, const std::string& f
   return list;
 }
 
-// The loader has the last word on ranges.
+// The loader has the last word on smaller ranges.
 std::vector<std::int64_t> NumbersOf(const Arguments& arguments, const std::string& flag,
                                     std::vector<std::string>* errors) {
+  constexpr std::int64_t kMost = 1'000'000'000;
   std::vector<std::int64_t> numbers;
   for (const std::string& text : ListOf(arguments, flag)) {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size() && number > 0) {
+    if (error == std::errc() && end == text.data() + text.size() && number > 0 && number <= kMost) {
       numbers.push_back(number);
     } else {
       errors->push_back("--" + flag + ": \"" + text +
-                        "\" is no whole number above zero; a list as 64,128,256 is wanted");
+                        "\" is no whole number from 1 to 1,000,000,000; a list as 64,128,256 is wanted");
     }
   }
   return numbers;
+}
+
+// Names, each of a topology that there is.
+std::vector<std::string> TopologiesOf(const Arguments& arguments, proto::Diagnostics* diagnostics) {
+  std::vector<std::string> names = ListOf(arguments, "topology");
+  for (const std::string& name : names) {
+    topologies::ReadTopology(name, {}, "", diagnostics, "--topology");
+  }
+  return names;
 }
 
 // Each list that is not given is one value.
@@ -77,8 +88,9 @@ int RunUtilisation(const Arguments& arguments, std::ostream& out, std::ostream& 
   const auto overrides = OverridesOf(arguments);
   if (!overrides.ok()) return Fail(overrides.error().message, err);
   std::vector<std::string> errors;
+  proto::Diagnostics diagnostics;
   const scenarios::UtilisationRequest request{.devices = NumbersOf(arguments, "devices", &errors),
-                                              .topologies = ListOf(arguments, "topology"),
+                                              .topologies = TopologiesOf(arguments, &diagnostics),
                                               .batches = NumbersOf(arguments, "batch", &errors),
                                               .sequences = NumbersOf(arguments, "sequence", &errors),
                                               .weak = arguments.has("weak")};
@@ -88,8 +100,9 @@ int RunUtilisation(const Arguments& arguments, std::ostream& out, std::ostream& 
   const std::string name =
       arguments.positional.empty() ? std::string(scenarios::kDefaultScenario) : arguments.positional.front();
   const std::optional<Job> job = LoadJob(name, overrides.value(), err);
+  Print(diagnostics, err);
   for (const std::string& error : errors) Fail(error, err);
-  if (!job || !errors.empty()) return kExitUsage;
+  if (!job || !errors.empty() || !diagnostics.ok()) return kExitUsage;
 
   const InterruptWatch watch;
   const auto rows = scenarios::UtilisationTable(

@@ -48,15 +48,15 @@ struct BillChoices {
 
 // What a plan knows.
 struct BillRequest {
-  hardware::Device device;              // and its node: devices, NICs, host memory, drives
-  std::int64_t working = 1;             // devices that train
-  double useful_s = 0;                  // steps times the time of one; > 0
-  double step_s = 0;                    // > 0
-  sim::Bytes save;                      // of the training state; > 0
-  double dataset_bytes = 0;             // as stored, once
-  Margins margins;                      // spares and maintenance are looked at
-  double usd_per_device_hour = 0;       // rented
-  std::vector<Assumption> assumptions;  // of the plan; they come first in the bill's
+  hardware::Device device;                    // and its node: devices, NICs, host memory, drives
+  std::int64_t working = 1;                   // devices that train
+  double useful_s = 0;                        // steps times the time of one; > 0
+  double step_s = 0;                          // > 0
+  sim::Bytes save;                            // of the training state; > 0
+  double dataset_bytes = 0;                   // as stored, once
+  Margins margins;                            // spares and maintenance are looked at
+  std::optional<double> usd_per_device_hour;  // rented; nothing: not known
+  std::vector<Assumption> assumptions;        // of the plan; they come first in the bill's
   BillChoices choices;
 };
 

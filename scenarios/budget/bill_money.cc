@@ -44,8 +44,9 @@ void AddRent(const BillChoice& c, Bill* bill) {
   const double hours = DeviceHours(c.r.working, bill->clock.wall_s() / 3600);
   Section s("rented", &bill->lines);
   s.Add("device-hours", hours, "h", "17.5.9: those that work", "the lender replaces what fails");
-  s.Add("cost", CostUsd(hours, c.r.usd_per_device_hour), "USD", "17.5.9",
-        "price " + PriceText(c.r.usd_per_device_hour) + " an hour");
+  if (!c.r.usd_per_device_hour) return s.AddUnknown("cost", "USD", "a price of the device for an hour");
+  s.Add("cost", CostUsd(hours, *c.r.usd_per_device_hour), "USD", "17.5.9",
+        "price " + PriceText(*c.r.usd_per_device_hour) + " an hour");
 }
 
 // Lines of USD and their sum; what has no price is missing from it.
@@ -83,9 +84,9 @@ void AddBreakEven(const BillChoice& c, const Bill& bill, double together, Sectio
   }
   const double hour = together / DeviceHours(c.r.working, bill.clock.wall_s() / 3600);
   s->Add("a device-hour", hour, "USD", "together over the hours of those that work", "");
-  if (c.r.usd_per_device_hour > 0) {
-    s->Add("use that breaks even", 100 * hour / c.r.usd_per_device_hour, "%",
-           "table 17-67: an hour owned over one rented", "price " + PriceText(c.r.usd_per_device_hour));
+  if (const double usd = c.r.usd_per_device_hour.value_or(0); usd > 0) {
+    s->Add("use that breaks even", 100 * hour / usd, "%", "table 17-67: an hour owned over one rented",
+           "price " + PriceText(usd));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "scenarios/output/plan_output.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -20,16 +21,18 @@ std::string Formatted(double value, const char* format) {
 }
 
 std::string Usd(const std::optional<double>& usd) {
-  return usd ? Formatted(*usd * 1e-6, "%.4g") + "M USD" : "no price";
+  if (!usd) return "no price";
+  return (*usd >= 100 && *usd < 1e15 ? CountText(std::llround(*usd)) : Formatted(*usd, "%.4g")) + " USD";
 }
 
-// "576 h800_sxm for 28.66 days, 0.7923M USD: holds".
-std::string Headline(const DevicePlan& plan) {
+// "576 h800_sxm for 28.66 days, 792,311 USD, MFU 59.6 % simulated, 47.7 % to expect: holds".
+std::string Headline(const DevicePlan& plan, double longer) {
   std::string out = plan.device.name;
   if (plan.best() != nullptr) {
     out = CountText(plan.best()->candidate.shape.devices) + ' ' + out + " for " +
           Formatted(plan.outcome()->days, "%.4g") + " days, " + Usd(plan.outcome()->usd) + ", MFU " +
-          Formatted(100 * plan.best()->report.mfu, "%.1f") + " % as simulated";
+          Formatted(100 * plan.best()->report.mfu, "%.1f") + " % simulated, " +
+          Formatted(100 * plan.best()->report.mfu / (1 + longer), "%.1f") + " % to expect";
   }
   return out + (plan.feasible ? ": holds\n" : ": does not hold\n");
 }
@@ -51,26 +54,25 @@ std::string Column(const std::string& text, std::size_t width) {
 std::string Column(std::int64_t n, std::size_t width) { return Column(std::to_string(n), width); }
 
 const char* AgainText(Recompute recompute) {
-  return recompute == Recompute::kFull        ? "    all"
-         : recompute == Recompute::kSelective ? "   core"
-                                              : "      -";
+  return recompute == Recompute::kFull ? "all" : recompute == Recompute::kSelective ? "core" : "-";
 }
 
 std::string ExpertsText(const LayoutChoice& l) {
   std::string text = std::to_string(l.expert);
   if (l.expert_tensor > 1) text += "x" + std::to_string(l.expert_tensor);
-  return std::string(text.size() < 7 ? 7 - text.size() : 1, ' ') + text;
+  return text;
 }
 
 // The best that were played; by hand beside it, and its place among all that fit by hand.
 std::string LayoutsText(const DevicePlan& plan) {
   constexpr std::size_t kRows = 6;
   if (plan.best() == nullptr) return "";
-  std::string out = "\nlayouts, best first; rank: among all that fit, by the hand's device-seconds a token\n";
-  out +=
-      "  tensor  pipe  virt  data  expert  ZeRO  micro  again  devices     GB    step s   by hand   rank   "
-      "days"
-      "   MFU\n";
+  std::string out =
+      "\nlayouts, best first; by hand: seconds, and its place by that among all that fit; MFU as simulated, "
+      "days\n"
+      "as real steps take\n"
+      "  tensor pipe virt data expert ZeRO micro again devices  batch    GB   step s  by hand place   days  "
+      "MFU\n";
   for (std::size_t i = 0; i < std::min(kRows, plan.search.played.size()); ++i) {
     const Played& p = plan.search.played[i];
     const Candidate& c = p.candidate;
@@ -78,19 +80,19 @@ std::string LayoutsText(const DevicePlan& plan) {
     const auto& all = plan.search.candidates;
     const auto place =
         std::find_if(all.begin(), all.end(), [&](const Candidate& other) { return other.layout == l; });
-    out += Column(l.tensor, 8) + Column(l.pipeline, 6) + Column(l.virtual_stages, 6) +
-           Column(c.shape.data, 6) + ' ' + ExpertsText(l) + Column(static_cast<std::int64_t>(l.sharding), 6) +
-           Column(l.micro, 7) + AgainText(l.recompute) + Column(c.shape.devices, 9) +
-           Formatted(static_cast<double>(c.memory.count()) * 1e-9, "%7.1f") +
-           Formatted(p.step_s(), "%10.3f") + Formatted(c.hand.step_s(), "%10.3f") +
-           Column(place - all.begin() + 1, 7) + Formatted(plan.outcomes[i].days, "%7.1f") +
-           Formatted(100 * p.report.mfu, "%6.1f") + '\n';
+    out += Column(l.tensor, 8) + Column(l.pipeline, 5) + Column(l.virtual_stages, 5) +
+           Column(c.shape.data, 5) + Column(ExpertsText(l), 7) +
+           Column(static_cast<std::int64_t>(l.sharding), 5) + Column(l.micro, 6) +
+           Column(AgainText(l.recompute), 6) + Column(c.shape.devices, 8) + Column(c.shape.global_batch, 7) +
+           Formatted(static_cast<double>(c.memory.count()) * 1e-9, "%6.1f") + Formatted(p.step_s(), "%9.3f") +
+           Formatted(c.hand.step_s(), "%9.3f") + Column(place - all.begin() + 1, 6) +
+           Formatted(plan.outcomes[i].days, "%7.1f") + Formatted(100 * p.report.mfu, "%5.1f") + '\n';
   }
   return out;
 }
 
-std::string TextOf(const DevicePlan& plan, bool bill) {
-  std::string out = Headline(plan);
+std::string TextOf(const DevicePlan& plan, double longer, bool bill) {
+  std::string out = Headline(plan, longer);
   for (const std::string& gives : plan.gives) out += Sentence(gives, 2);
   out += StepsText(plan) + LayoutsText(plan) + AssumptionsText(plan.assumptions);
   if (bill && plan.outcome() != nullptr && plan.outcome()->bill)
@@ -136,13 +138,15 @@ Json JsonOf(const DevicePlan& plan) {
   }
   json["rounds"] = Json::array();
   for (const PlanRound& round : plan.rounds) {
-    json["rounds"].push_back({{"devices", round.devices}, {"used", round.used}, {"days", round.days}});
+    json["rounds"].push_back(
+        {{"devices", round.devices}, {"used", round.used}, {"days", round.days}, {"few_plays", round.few}});
   }
   const SearchResult& search = plan.search;
   json["search"] = {{"enumerated", search.enumerated},
                     {"dropped", search.dropped},
                     {"fit", search.fit},
                     {"ruled_out", search.ruled_out},
+                    {"not_simulated", search.not_playable},
                     {"not_played", search.left}};
   json["layouts"] = Json::array();
   for (std::size_t i = 0; i < plan.outcomes.size(); ++i) json["layouts"].push_back(PlayedJson(plan, i));
@@ -162,10 +166,10 @@ std::string PlanText(const Plan& plan, bool bill) {
   if (r.budget_usd) out += " for " + Usd(r.budget_usd);
   out += '\n';
   if (plan.plans.size() > 1) {
-    for (const DevicePlan& p : plan.plans) out += "  " + Headline(p);
+    for (const DevicePlan& p : plan.plans) out += "  " + Headline(p, r.longer);
     out += plan.chosen ? "  chosen: " + plan.plans[*plan.chosen].device.name + '\n' : "  none holds\n";
   }
-  for (const DevicePlan& p : plan.plans) out += '\n' + TextOf(p, bill);
+  for (const DevicePlan& p : plan.plans) out += '\n' + TextOf(p, r.longer, bill);
   return out;
 }
 

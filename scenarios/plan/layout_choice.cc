@@ -49,9 +49,9 @@ std::int64_t LayersOfStage(const models::Model& model, std::int64_t pipeline) {
 
 Numbers Pipelines(const models::Model& model, const LayoutLimits& limits) {
   constexpr std::int64_t kDeepest = 32;
-  if (limits.pipeline) return {*limits.pipeline};
   Numbers depths;
-  for (std::int64_t p = 1; p <= std::min(model.layers, kDeepest); ++p) {
+  const std::int64_t first = limits.pipeline.value_or(1), last = limits.pipeline.value_or(kDeepest);
+  for (std::int64_t p = first; p <= std::min(model.layers, last); ++p) {
     const std::int64_t layers = LayersOfStage(model, p);
     if (layers > 1 || (layers == 1 && model.layers % p == 0)) depths.push_back(p);
   }
@@ -60,15 +60,17 @@ Numbers Pipelines(const models::Model& model, const LayoutLimits& limits) {
 
 Numbers VirtualStages(const models::Model& model, std::int64_t pipeline, const LayoutLimits& limits) {
   constexpr std::int64_t kMost = 8;
-  if (limits.virtual_stages) return {*limits.virtual_stages};
-  if (pipeline == 1) return {1};
-  return Divisors(std::max<std::int64_t>(LayersOfStage(model, pipeline), 1), kMost);
+  const std::int64_t layers = std::max<std::int64_t>(LayersOfStage(model, pipeline), 1);
+  const std::int64_t most = pipeline == 1 ? 1 : limits.virtual_stages.value_or(kMost);
+  Numbers chunks = Divisors(layers, most);
+  if (limits.virtual_stages) std::erase_if(chunks, [&](auto v) { return v != *limits.virtual_stages; });
+  return chunks;
 }
 
 Numbers ExpertGroups(const models::Model& model, std::int64_t tensor, const LayoutLimits& limits) {
   constexpr std::int64_t kMost = 64;
-  if (limits.expert) return {*limits.expert};
-  if (model.experts.routed == 0) return {1};
+  if (model.experts.routed == 0) return limits.expert.value_or(1) == 1 ? Numbers{1} : Numbers{};
+  if (limits.expert) return model.experts.routed % *limits.expert == 0 ? Numbers{*limits.expert} : Numbers{};
   Numbers groups = PowersOfTwo(std::min(model.experts.routed, kMost));
   std::erase_if(groups, [&](std::int64_t e) {
     return model.experts.routed % e != 0 || (e > 1 && e < tensor);  // cut less than the rest of a layer
@@ -78,7 +80,7 @@ Numbers ExpertGroups(const models::Model& model, std::int64_t tensor, const Layo
 
 Numbers ExpertTensors(const models::Model& model, std::int64_t tensor, std::int64_t expert,
                       const LayoutLimits& limits) {
-  if (expert == 1) return {1};
+  if (expert == 1) return limits.expert_tensor.value_or(1) == 1 ? Numbers{1} : Numbers{};
   Numbers cuts = OrGiven(limits.expert_tensor, PowersOfTwo(tensor));
   std::erase_if(cuts, [&](std::int64_t cut) { return !models::CanSpread(model, expert, cut); });
   return cuts;

@@ -38,7 +38,7 @@ struct LayoutLimits {
 };
 
 // In a fixed order. Micro-batches of 1, 2 and 4 sequences, no recomputation or all, ZeRO-1, and ZeRO-3 where
-// there is no pipeline; what is given is taken, be it wise or not. May be empty.
+// there is no pipeline; what is given is taken, be it wise or not, if the model can be cut so. May be empty.
 std::vector<LayoutChoice> LayoutsFor(const models::Model& model, const hardware::Device& device,
                                      const LayoutLimits& limits);
 

@@ -37,12 +37,15 @@ BudgetRequest BudgetRequestOf(const PlanRequest& r, const PlanDevice& device, co
 PlanOutcome OutcomeOf(const PlanRequest& r, const PlanBasis& basis, const PlanDevice& device,
                       const Played& played) {
   const Candidate& c = played.candidate;
-  const double steps = r.tokens / c.tokens(basis.job), seconds = steps * played.step_s();
   PlanOutcome outcome{.steps = StepsFor(r.tokens, c.tokens(basis.job))};
+  const double seconds = Number(outcome.steps) * played.step_s();
   outcome.utilisation = UtilisationOf(basis.six_pd, seconds, Number(c.shape.devices), basis.peak);
   if (const auto bill = BillRequestOf(BudgetRequestOf(r, device, &played), r.bill, &outcome.errors)) {
     BillRequest request = *bill;
     request.assumptions.clear();  // the plan has its own
+    request.useful_s = seconds * (1 + r.longer);
+    request.step_s = played.step_s() * (1 + r.longer);
+    if (!device.usd_per_hour) request.usd_per_device_hour.reset();
     BillResult result = BillOfMaterials(request);
     outcome.errors.insert(outcome.errors.end(), result.errors.begin(), result.errors.end());
     outcome.bill = std::move(result.bill);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <set>
 #include <utility>
 
 #include "models/parameters.h"
@@ -25,34 +25,84 @@ std::int64_t UsualBatch(const PlanRequest& r, std::int64_t parameters, std::stri
   return std::max<std::int64_t>((large ? kLarge : kUsual) / r.sequence_length, 1);
 }
 
+// A choice that a layout may be asked for: its name, and where it is.
+struct LimitName {
+  const char* name;
+  std::optional<std::int64_t> LayoutLimits::*wanted;
+  std::int64_t LayoutChoice::*chosen;
+};
+constexpr LimitName kLimits[] = {
+    {"tensor", &LayoutLimits::tensor, &LayoutChoice::tensor},
+    {"pipeline", &LayoutLimits::pipeline, &LayoutChoice::pipeline},
+    {"virtual", &LayoutLimits::virtual_stages, &LayoutChoice::virtual_stages},
+    {"expert", &LayoutLimits::expert, &LayoutChoice::expert},
+    {"expert-tensor", &LayoutLimits::expert_tensor, &LayoutChoice::expert_tensor},
+};
+
+// "1, 2 and 4 do": what some layout has.
+std::string ThoseThatDo(const std::vector<LayoutChoice>& layouts, std::int64_t LayoutChoice::*chosen) {
+  std::set<std::int64_t> values;
+  for (const LayoutChoice& layout : layouts) values.insert(layout.*chosen);
+  std::string text;
+  std::size_t left = values.size();
+  for (const std::int64_t value : values) {
+    --left;
+    text += (text.empty() ? "" : left == 0 ? " and " : ", ") + Grouped(value);
+  }
+  return text + (values.size() == 1 ? " does" : " do");
+}
+
+// Choices that no layout has, each by itself; or, where each can be had, all of them together.
+void AddRefusedChoices(const PlanRequest& r, const PlanDevice& d, std::vector<std::string>* errors) {
+  const std::string on = " of \"" + r.model.name + "\" on " + d.device.name;
+  const std::size_t before = errors->size();
+  for (const LimitName& limit : kLimits) {
+    if (!(r.limits.*limit.wanted)) continue;
+    LayoutLimits alone;
+    alone.*limit.wanted = r.limits.*limit.wanted;
+    if (!LayoutsFor(r.model, d.device, alone).empty()) continue;
+    errors->push_back("--with " + std::string(limit.name) + ": " + Grouped(*(r.limits.*limit.wanted)) +
+                      " is in no layout" + on + "; " +
+                      ThoseThatDo(LayoutsFor(r.model, d.device, {}), limit.chosen));
+  }
+  if (errors->size() == before && LayoutsFor(r.model, d.device, r.limits).empty()) {
+    errors->push_back("--with: no layout" + on + " has all that is wanted; one choice less would do");
+  }
+}
+
 std::vector<std::string> ErrorsOf(const PlanRequest& r) {
   std::vector<std::string> errors;
-  if (r.device_count && r.days && r.most_devices) {
-    errors.push_back("devices: " + Grouped(*r.device_count) +
+  if (r.device_count && r.most_devices) {
+    errors.push_back("--devices: " + Grouped(*r.device_count) +
                      " are given beside --most; one number of devices is wanted");
   }
   if (models::ParametersOf(r.model).total() > 100'000'000'000'000) {
     errors.push_back("model: " + Grouped(models::ParametersOf(r.model).total()) +
                      " parameters are too many; at most 1e14 are planned for");
   }
+  if (r.limits.micro && r.global_batch && *r.limits.micro > *r.global_batch) {
+    errors.push_back("--with micro: " + Grouped(*r.limits.micro) + " sequences are more than the batch of " +
+                     Grouped(*r.global_batch) + "; as many or fewer are wanted");
+  }
+  for (std::size_t i = 1; i < r.devices.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (r.devices[i].name != r.devices[j].name) continue;
+      errors.push_back("--device: " + r.devices[i].name + " is given twice; once is wanted");
+    }
+  }
   const std::int64_t learned = r.model.learned_positions;
   if (learned > 0 && r.sequence_length > learned) {
-    errors.push_back("sequence: " + Grouped(r.sequence_length) + " is longer than the " + Grouped(learned) +
-                     " learned positions of \"" + r.model.name + "\"; no more are wanted");
+    errors.push_back("--with sequence: " + Grouped(r.sequence_length) + " is longer than the " +
+                     Grouped(learned) + " learned positions of \"" + r.model.name + "\"; no more are wanted");
   }
   for (const PlanDevice& d : r.devices) {
     if (!hardware::SupportsFormat(d.device, sim::NumberFormat::kBf16)) {
-      errors.push_back("device: " + hardware::WhyNotFormat(d.device, sim::NumberFormat::kBf16) +
+      errors.push_back("--device: " + hardware::WhyNotFormat(d.device, sim::NumberFormat::kBf16) +
                        "; plans are made in BF16");
     }
-    if (LayoutsFor(r.model, d.device, r.limits).empty()) {
-      errors.push_back("with: no layout on \"" + d.device.name +
-                       "\" is as wanted; the tensor group has to divide the heads (" +
-                       Grouped(r.model.heads) + ", of keys " + Grouped(r.model.kv_heads) +
-                       ") and the feed-forward of \"" + r.model.name + '"');
-    }
+    AddRefusedChoices(r, d, &errors);
     if (r.budget_usd && !d.usd_per_hour) {
-      errors.push_back("budget: no price of \"" + d.device.name + "\" is known; --device " + d.name +
+      errors.push_back("--budget: no price of \"" + d.device.name + "\" is known; --device " + d.name +
                        "=USD gives one for an hour");
     }
   }
@@ -103,7 +153,13 @@ PlanBasis BasisOf(const PlanRequest& r, const PlanDevice& device, std::vector<As
   std::string why;
   const std::int64_t usual = UsualBatch(r, b.parameters, &why);
   b.job.global_batch = r.global_batch.value_or(usual);
-  assumptions->push_back({"batch", Grouped(b.job.global_batch), r.global_batch ? "given" : why});
+  b.job.batch_may_grow = !r.global_batch.has_value();
+  assumptions->push_back(
+      {"batch", Grouped(b.job.global_batch), r.global_batch ? "given" : why + "; layouts round it up"});
+  if (device.usd_per_hour) {
+    assumptions->push_back({"price", Short(*device.usd_per_hour), device.price_source});
+  }
+  assumptions->push_back({"spares", Short(r.margins.spares), "of the devices: textbook 17.5.4, 5 to 10 %"});
   b.six_pd = 6 * Number(b.active) * r.tokens;
   b.peak = hardware::PeakFlopsPerSecond(device.device, sim::NumberFormat::kBf16);
   // A rank keeps at least the inputs of its layers, and workspaces: textbook 17.9.4, step 4, 3 + 2 GB.

@@ -79,6 +79,7 @@ struct PlanOutcome {
 struct PlanRound {
   std::int64_t devices = 0;  // asked for
   std::int64_t used = 0;     // by the best layout; 0: none
+  bool few = false;          // a few layouts were played only, to see about how many devices it takes
   double days = 0;
 };
 

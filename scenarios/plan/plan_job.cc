@@ -78,7 +78,8 @@ std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout,
   const std::int64_t at_once =
       shape.data * layout.micro * (layout.virtual_stages > 1 ? layout.pipeline : std::int64_t{1});
   shape.global_batch = WholeGroups(job.global_batch, at_once);
-  if (Number(shape.global_batch) > kMostMore * Number(job.global_batch)) return std::nullopt;
+  const double most_more = job.batch_may_grow ? kMostMore : 1;
+  if (Number(shape.global_batch) > most_more * Number(job.global_batch)) return std::nullopt;
   shape.micro_batches = shape.global_batch / (shape.data * layout.micro);
   return shape;
 }
@@ -160,7 +161,10 @@ sim::Result<Scenario> ScenarioOf(const PlanJob& job, const LayoutChoice& layout,
   auto scenario =
       LoadScenarioText("plan", ScenarioText(job, layout, shape, "plan"), {}, job.model, &diagnostics);
   if (scenario) return *std::move(scenario);
-  return sim::Error{diagnostics.errors().empty() ? "no scenario" : diagnostics.errors().front()};
+  // Of "plan:10:1: devices: ..." the place means nothing to anybody.
+  const std::string error = diagnostics.errors().empty() ? "no scenario" : diagnostics.errors().front();
+  const std::size_t place = error.starts_with("plan:") ? error.find(": ") : std::string::npos;
+  return sim::Error{place == std::string::npos ? error : error.substr(place + 2)};
 }
 
 }  // namespace scenarios

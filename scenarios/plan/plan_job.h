@@ -22,7 +22,8 @@ struct PlanJob {
   std::string device_name;
   std::string topology;  // empty: UsualTopology
   std::int64_t sequence_length = 4096;
-  std::int64_t global_batch = 1;  // sequences of a step; layouts may round it up
+  std::int64_t global_batch = 1;  // sequences of a step
+  bool batch_may_grow = true;     // to what divides; else it is as it is
   double safety = 0;              // part of a device's memory that is kept free
   std::optional<double> usd_per_device_hour;
 
@@ -37,8 +38,8 @@ struct JobShape {
 
 // The fewest devices, `least` or more, in whole groups of the layout and, beyond one node, whole nodes; where
 // those are above `most`, as many as are not, but nine tenths of `least`. And a batch of the job's sequences
-// or the next more that divides: at most a quarter more. Nothing where there is none of both, as where there
-// are more data ranks than sequences.
+// or, where it may grow, the next more that divides: at most a quarter more. Nothing where there is none of
+// both, as where there are more data ranks than sequences.
 std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout, std::int64_t least,
                                  std::int64_t most);
 

@@ -103,13 +103,18 @@ class Writer {
       return;
     }
     step->binds = basis_.for_time > basis_.for_memory;
-    std::string rounds;
+    step->reasoning = RoundsText(true) + RoundsText(false);
+  }
+
+  std::string RoundsText(bool few) const {
+    std::string text;
     for (const PlanRound& round : plan_.rounds) {
-      rounds +=
-          (rounds.empty() ? "" : "; ") + Grouped(round.used > 0 ? round.used : round.devices) +
-          (round.used > 0 ? " devices take " + Short(round.days) + " days" : " devices hold too little");
+      if (round.few != few) continue;
+      text += (text.empty() ? "" : "; ") + Grouped(round.used > 0 ? round.used : round.devices) +
+              (round.used > 0 ? " devices take " + Short(round.days) + " days" : " devices hold too little");
     }
-    step->reasoning = "Simulated: " + rounds + ".";
+    if (text.empty()) return "";
+    return few ? "With a few layouts played: " + text + ". " : "With all that may be best: " + text + ".";
   }
 
   void Layouts() {
@@ -120,10 +125,16 @@ class Writer {
     AddCount("fit", s.fit, "weights, gradients, optimizer, activations, stage by stage");
     AddCount("played", static_cast<std::int64_t>(s.played.size()), "simulated, by least possible time");
     AddCount("  ruled out", s.ruled_out, "their kernels alone take longer than the best play");
+    if (s.not_playable > 0) AddCount("  not simulated", s.not_playable, s.first_refusal);
     if (s.left > 0) AddCount("  not played", s.left, "too many; --with plays takes more");
     if (best_ == nullptr) return;
     const Candidate& c = best_->candidate;
-    step.reasoning = "Chosen: " + ToText(c.layout, c.shape.data) + ".";
+    step.reasoning = "Chosen: " + ToText(c.layout, c.shape.data) + ", " + Grouped(c.shape.global_batch) +
+                     " sequences a step.";
+    if (r_.device_count && c.shape.devices != *r_.device_count) {
+      step.reasoning += " Of the " + Grouped(*r_.device_count) + " devices " + Grouped(c.shape.devices) +
+                        " are used: those that are whole groups of the layout and whole nodes.";
+    }
     if (!s.candidates.empty() && s.candidates.front().layout != c.layout) {
       step.reasoning += " By hand " + ToText(s.candidates.front().layout, s.candidates.front().shape.data) +
                         " would be shortest.";
@@ -163,8 +174,9 @@ class Writer {
     }
     Add("not computing as simulated", 100 * exposed / best_->step_s(), "%", "of the step", parts);
     const bool much = hand.communication_share() > 0.2;
-    step.reasoning = much ? "By hand too much to hide; the simulation says what is not hidden."
-                          : "By hand a fifth at the most.";
+    step.reasoning =
+        much ? "By hand more than a fifth of the work; the simulation says what of it is waited for."
+             : "By hand a fifth of the work at the most.";
   }
 
   void Storage() {
@@ -219,10 +231,15 @@ class Writer {
   void NothingFits() {
     const SearchResult& s = plan_.search;
     const std::string devices = Grouped(plan_.rounds.empty() ? basis_.begin : plan_.rounds.back().devices);
-    if (!s.nearest_miss) {
-      plan_.gives.push_back("No layout suits " + devices +
-                            " devices: " + (s.dropped.empty() ? "none was found" : s.dropped.begin()->first) +
-                            "; another number of devices or a larger batch would.");
+    if (!s.nearest_miss || s.not_playable > 0) {
+      std::string why = s.first_refusal;
+      if (why.empty()) {
+        const std::int64_t node = basis_.job.device.node.devices;
+        why = "devices come in groups of tensor x pipeline and, beyond one node, in nodes of " +
+              Grouped(node) + ", and the batch of " + Grouped(basis_.job.global_batch) +
+              " sequences in as many parts as data ranks";
+      }
+      plan_.gives.push_back("No layout for " + devices + " devices was simulated: " + why + ".");
       return;
     }
     const Candidate& miss = *s.nearest_miss;
@@ -240,7 +257,7 @@ class Writer {
     const std::int64_t devices = best_->candidate.shape.devices;
     plan_.gives.push_back(
         "Late: " + Short(outcome_->days) + " days of " + Short(*r_.days) + " on " + Grouped(devices) +
-        " devices; about " + Grouped(static_cast<std::int64_t>(std::ceil(Number(devices) * over))) +
+        " devices; more than " + Grouped(static_cast<std::int64_t>(std::ceil(Number(devices) * over))) +
         " devices, " + Short(r_.tokens / over) + " tokens or " + Short(outcome_->days) + " days would do.");
   }
 

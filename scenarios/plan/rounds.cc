@@ -99,7 +99,7 @@ class Rounds {
     for (const Played& played : found.played) {
       outcomes.push_back(OutcomeOf(r_, basis_, plan_.device, played));
     }
-    PlanRound round{.devices = devices};
+    PlanRound round{.devices = devices, .few = plays < r_.search.plays};
     if (!outcomes.empty()) {
       round.used = found.played.front().candidate.shape.devices;
       round.days = outcomes.front().days;

@@ -11,6 +11,7 @@
 #include "models/parameters.h"
 #include "scenarios/estimate.h"
 #include "scenarios/run.h"
+#include "scenarios/step_builder.h"
 
 namespace scenarios {
 namespace {
@@ -78,13 +79,20 @@ std::int64_t SliceData(const PlanJob& job, const Candidate& c, std::int64_t devi
   return c.shape.data;
 }
 
-std::optional<Played> Play(const PlanJob& job, const Candidate& c, std::int64_t data,
-                           const SearchOptions& options) {
+sim::Result<Played> Play(const PlanJob& job, const Candidate& c, std::int64_t data,
+                         const SearchOptions& options) {
   const JobShape shape = data == c.shape.data ? c.shape : SliceOf(c.shape, c.layout.group(), data);
   const sim::Result<Scenario> scenario = ScenarioOf(job, c.layout, shape);
-  if (!scenario.ok()) return std::nullopt;
+  if (!scenario.ok()) return scenario.error();
+  const hardware::DeviceCostModel cost(scenario.value().device);
+  const double tasks = EstimateOf(scenario.value(), PlanStages(scenario.value(), cost)).tasks;
+  if (tasks > options.play_tasks) {
+    return sim::Error{ToText(c.layout, c.shape.data) + " has " + std::to_string(c.shape.micro_batches) +
+                      " micro-batches a step, " + std::to_string(static_cast<std::int64_t>(tasks * 1e-6)) +
+                      " million tasks; a smaller batch or more devices would do"};
+  }
   sim::Result<RunResult> run = Run(scenario.value(), {.memory_limit = options.memory_limit});
-  if (!run.ok()) return std::nullopt;
+  if (!run.ok()) return run.error();
   return Played{c, shape.devices, std::move(run).value().report};
 }
 
@@ -172,9 +180,9 @@ class Search {
       if (!GoesOn("played", static_cast<std::int64_t>(result_->played.size()))) return;
       const double slices = Number(first.candidate.shape.devices) / Number(first.devices);
       if (static_cast<double>(first.report.tasks) * slices > options_.whole_tasks) return;
-      std::optional<Played> whole = Play(job_, first.candidate, first.candidate.shape.data, options_);
-      if (!whole) return;
-      first = *std::move(whole);
+      sim::Result<Played> whole = Play(job_, first.candidate, first.candidate.shape.data, options_);
+      if (!whole.ok()) return;
+      first = std::move(whole).value();
       Sort();
     }
   }
@@ -185,6 +193,7 @@ class Search {
   void Take(sim::Result<Candidate> candidate) {
     if (!candidate.ok()) {
       ++result_->dropped["not simulated"];
+      Refused(candidate.error());
     } else if (candidate.value().fits) {
       result_->candidates.push_back(std::move(candidate).value());
     } else {
@@ -195,13 +204,18 @@ class Search {
 
   // Slices, in their order. What cannot be played is left out.
   std::vector<Played> PlayAll(std::span<const Candidate> candidates) {
-    std::vector<std::optional<Played>> all(candidates.size());
+    std::vector<std::optional<sim::Result<Played>>> all(candidates.size());
     SideBySide(all.size(), [&](std::size_t i) {
-      all[i] = Play(job_, candidates[i], SliceData(job_, candidates[i], options_.slice), options_);
+      all[i].emplace(Play(job_, candidates[i], SliceData(job_, candidates[i], options_.slice), options_));
     });
     std::vector<Played> played;
-    for (std::optional<Played>& one : all) {
-      if (one) played.push_back(*std::move(one));
+    for (std::optional<sim::Result<Played>>& one : all) {
+      if (one->ok()) {
+        played.push_back(std::move(*one).value());
+      } else {
+        ++result_->not_playable;
+        Refused(one->error());
+      }
     }
     return played;
   }
@@ -217,6 +231,10 @@ class Search {
   bool GoesOn(const char* what, std::int64_t done) {
     if (options_.go_on && !options_.go_on(what, done)) result_->stopped = true;
     return !result_->stopped;
+  }
+
+  void Refused(const sim::Error& error) {
+    if (result_->first_refusal.empty()) result_->first_refusal = error.message;
   }
 
   void Missed(Candidate candidate) {

@@ -28,6 +28,7 @@ struct SearchOptions {
   std::int64_t whole = 4;      // plays of whole jobs at the most, until the best is one
   std::int64_t slice = 128;    // devices of a slice, about
   double whole_tasks = 40e6;   // more are not played whole
+  double play_tasks = 150e6;   // a slice of more is not played
   double memory_limit = 16e9;  // bytes this program may take
   std::int64_t looks = 600;    // layouts that fit, about; the shortest by a rough count come first
   // Asked now and then whether to go on: what is done, as "looked at" or "played", and how many.
@@ -48,10 +49,12 @@ struct SearchResult {
   // That came to nothing, by reason: "a batch that does not divide", "too little memory", the reader's.
   std::map<std::string, std::int64_t> dropped;
   std::int64_t fit = 0;
-  std::int64_t ruled_out = 0;             // fit, and cannot be shorter than the best
-  std::int64_t left = 0;                  // fit, and not played because there were too many
-  std::vector<Candidate> candidates;      // that fit, by the hand's device-seconds a token
-  std::vector<Played> played;             // best first: the fewest device-seconds a token
+  std::int64_t ruled_out = 0;         // fit, and cannot be shorter than the best
+  std::int64_t not_playable = 0;      // fit, and the simulator refuses: too many tasks
+  std::int64_t left = 0;              // fit, and not played because there were too many
+  std::vector<Candidate> candidates;  // that fit, by the hand's device-seconds a token
+  std::vector<Played> played;         // best first: the fewest device-seconds a token
+  std::string first_refusal;  // the reader's or the simulator's reason for the first that they refused
   std::optional<Candidate> nearest_miss;  // least memory of those that do not fit
   bool stopped = false;                   // go_on said no
 };

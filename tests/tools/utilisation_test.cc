@@ -43,7 +43,7 @@ TEST(UtilisationCommand, OfTheScenarioAsItIsIsItsRun) {
 TEST(UtilisationCommand, TellsAllMistakesInOneRun) {
   const Result result = Utilisation({"--devices", "8,x", "--batch", "0", "--set", "layout.tensor=3"});
   EXPECT_EQ(result.status, kExitUsage);
-  EXPECT_THAT(result.err, HasSubstr("--devices: \"x\" is no whole number above zero"));
+  EXPECT_THAT(result.err, HasSubstr("--devices: \"x\" is no whole number from 1 to 1,000,000,000"));
   EXPECT_THAT(result.err, HasSubstr("--batch: \"0\""));
   EXPECT_THAT(result.err, HasSubstr("layout.tensor: 3"));
   EXPECT_EQ(result.out, "");

@@ -43,7 +43,7 @@ TEST(Search, CountsEveryLayoutOnce) {
                                                  [](auto n, const auto& d) { return n + d.second; });
     EXPECT_EQ(r.enumerated, dropped + r.fit);
     EXPECT_EQ(r.fit, static_cast<std::int64_t>(r.candidates.size()));
-    EXPECT_EQ(r.fit, static_cast<std::int64_t>(r.played.size()) + r.ruled_out + r.left);
+    EXPECT_EQ(r.fit, static_cast<std::int64_t>(r.played.size()) + r.ruled_out + r.left + r.not_playable);
     EXPECT_LE(static_cast<std::int64_t>(r.played.size()), plays);
   }
 }
