@@ -61,27 +61,46 @@ sim::Bytes PlanJob::memory() const {
       static_cast<std::int64_t>(static_cast<double>(device.usable_memory.count()) * (1 - safety)));
 }
 
+namespace {
+
+// `devices` or, for a batch that may not grow, the next more in steps of `whole`, at most twice as many, that
+// share the batch.
+std::optional<JobShape> ShapeOn(const PlanJob& job, const LayoutChoice& layout, std::int64_t devices,
+                                std::int64_t whole) {
+  constexpr double kMostMore = 1.25;
+  const std::int64_t most = job.batch_may_grow ? devices : 2 * devices;
+  for (std::int64_t tried = devices; tried <= most; tried += whole) {
+    JobShape shape{.devices = tried, .data = tried / layout.group()};
+    // Interleaved micro-batches pass the stages in groups of as many.
+    const std::int64_t at_once =
+        shape.data * layout.micro * (layout.virtual_stages > 1 ? layout.pipeline : std::int64_t{1});
+    if (at_once > 2 * job.global_batch) return std::nullopt;
+    shape.global_batch = WholeGroups(job.global_batch, at_once);
+    shape.micro_batches = shape.global_batch / (shape.data * layout.micro);
+    const double largest = Number(job.global_batch) * (job.batch_may_grow ? kMostMore : 1);
+    if (Number(shape.global_batch) <= largest) return shape;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout, std::int64_t least,
                                  std::int64_t most) {
-  constexpr double kMostMore = 1.25, kLeastUsed = 0.9;
-  const std::int64_t group = layout.group(), node = job.device.node.devices;
+  constexpr double kLeastUsed = 0.9;
+  const std::int64_t node = job.device.node.devices;
   // Groups of experts are whole too, and beyond one node nodes are.
   const std::int64_t ranks =
       std::lcm(layout.tensor, layout.expert > 1 ? layout.expert * layout.expert_tensor : 1);
   std::int64_t whole = ranks * layout.pipeline;
   if (WholeGroups(least, whole) > node) whole = std::lcm(whole, node);
-  JobShape shape{.devices = WholeGroups(least, whole)};
-  if (shape.devices > most) shape.devices = most / whole * whole;
-  if (Number(shape.devices) < kLeastUsed * Number(least)) return std::nullopt;
-  shape.data = shape.devices / group;
-  // Interleaved micro-batches pass the stages in groups of as many.
-  const std::int64_t at_once =
-      shape.data * layout.micro * (layout.virtual_stages > 1 ? layout.pipeline : std::int64_t{1});
-  shape.global_batch = WholeGroups(job.global_batch, at_once);
-  const double most_more = job.batch_may_grow ? kMostMore : 1;
-  if (Number(shape.global_batch) > most_more * Number(job.global_batch)) return std::nullopt;
-  shape.micro_batches = shape.global_batch / (shape.data * layout.micro);
-  return shape;
+  std::optional<JobShape> shape = ShapeOn(job, layout, WholeGroups(least, whole), whole);
+  for (std::int64_t fewer = most / whole * whole;
+       (!shape || shape->devices > most) && fewer > 0 && Number(fewer) >= kLeastUsed * Number(least);
+       fewer -= whole) {
+    shape = ShapeOn(job, layout, fewer, whole);
+  }
+  return shape && shape->devices <= most ? shape : std::nullopt;
 }
 
 bool IsSlice(const PlanJob& job, const LayoutChoice& layout, std::int64_t data) {

@@ -58,6 +58,18 @@ TEST(PlanJob, BatchesGrowByAQuarterAtTheMost) {
   EXPECT_EQ(ShapeFor(JobOf("llama_7b", 0, 20), {.micro = 3}, 8, kAny)->global_batch, 24);
 }
 
+// 24 devices of tensor 2 x pipeline 4 are 3 data ranks, which 512 sequences do not suit; 32 are 4.
+TEST(PlanJob, DevicesSuitABatchThatMayNotGrow) {
+  PlanJob job = JobOf("llama_7b", 0, 512);
+  const LayoutChoice layout{.tensor = 2, .pipeline = 4};
+  EXPECT_EQ(ShapeFor(job, layout, 24, kAny)->global_batch, 513);
+  job.batch_may_grow = false;
+  EXPECT_EQ(ShapeFor(job, layout, 24, kAny)->devices, 32);
+  EXPECT_EQ(ShapeFor(job, layout, 24, kAny)->global_batch, 512);
+  EXPECT_FALSE(ShapeFor(job, layout, 24, 24).has_value());
+  EXPECT_EQ(ShapeFor(job, layout, 33, 35)->devices, 32);
+}
+
 // Interleaved micro-batches come in as many as there are stages.
 TEST(PlanJob, InterleavedMicroBatchesFillTheStages) {
   const auto shape = ShapeFor(JobOf("llama_7b", 0, 60), {.pipeline = 8, .virtual_stages = 2}, 8, kAny);
