@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -30,9 +29,38 @@ namespace {
 using scenarios::PlanDevice;
 using scenarios::PlanRequest;
 
-constexpr const char* kChoices[] = {"tensor", "pipeline",    "virtual",  "expert", "expert-tensor", "micro",
-                                    "zero",   "recompute",   "sequence", "batch",  "mfu",           "plays",
-                                    "spares", "maintenance", "safety",   "longer"};
+// What `--with` may choose.
+struct Choice {
+  const char* name;
+  const char* help;
+};
+constexpr Choice kChoices[] = {
+    {"tensor", "ranks that share each layer"},
+    {"pipeline", "stages"},
+    {"virtual", "pieces of the model a stage holds"},
+    {"expert", "groups of whole experts; 1: cut as the rest of a layer"},
+    {"expert-tensor", "ranks that cut each expert, where expert is above 1"},
+    {"micro", "sequences of a micro-batch; else 1, 2 and 4 are tried"},
+    {"zero", "0 to 3: what data ranks cut; else 1, and 3 without a pipeline"},
+    {"recompute", "none, selective, full; else none and full are tried"},
+    {"sequence", "tokens of a sequence; else the model's longest, 4,096 at most"},
+    {"batch", "sequences of a step, kept as given; else about 4M tokens, 16M above 100e9 parameters"},
+    {"mfu", "the utilisation to begin with, of 6PD; else the textbook's"},
+    {"plays", "layouts to simulate at the most for a number of devices; else 24"},
+    {"spares", "part of the devices beside those that work; else 0.05"},
+    {"maintenance", "part of the time without training; else 0"},
+    {"safety", "part of a device's memory that is kept free; else 0.06"},
+    {"longer", "part that real steps take longer than simulated ones; else 0.25"},
+};
+
+std::string ChoicesText() {
+  std::string text;
+  for (const Choice& choice : kChoices) {
+    const std::string name = choice.name;
+    text += "  " + name + std::string(18 - name.size(), ' ') + choice.help + '\n';
+  }
+  return text;
+}
 
 std::string AbsolutePath(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
@@ -68,8 +96,9 @@ std::optional<PlanDevice> DeviceOf(const std::string& given, proto::Diagnostics*
 }
 
 void ReadFlags(const Arguments& given, PlanRequest* r, std::vector<std::string>* errors) {
-  const std::vector<std::string> names{std::begin(kChoices), std::end(kChoices)};
-  const Arguments arguments = WithChoices(given, names, "`orrery plan --help` lists them", errors);
+  std::vector<std::string> names;
+  for (const Choice& choice : kChoices) names.emplace_back(choice.name);
+  const Arguments arguments = WithChoices(given, names, "`orrery plan --with list` lists them", errors);
   FlagReader flags(arguments, names, errors);
   constexpr std::int64_t kOne = 1, kMany = 262'144, kTokens = 16'777'216;
   std::optional<double> tokens;
@@ -173,6 +202,10 @@ class Progress {
 };
 
 int RunPlan(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  if (arguments.has("with") && arguments.values.at("with") == std::vector<std::string>{"list"}) {
+    out << ChoicesText();
+    return kExitDone;
+  }
   if (arguments.positional.empty()) {
     return Fail("plan: no model; `orrery plan MODEL` is wanted, and `orrery list models` has their names",
                 err);
@@ -221,29 +254,27 @@ int RunPlan(const Arguments& arguments, std::ostream& out, std::ostream& err) {
 }  // namespace
 
 Command PlanCommand() {
-  return {
-      "plan",
-      "Devices, layout, days and cost for what is wanted; simulation chooses the layout.",
-      "MODEL [--tokens D] [--days T] [--budget USD] [--device NAME[=USD]]... [options]",
-      1,
-      {{"tokens", "D", "of the run; 20 a parameter when not given"},
-       {"days", "T", "the deadline; with none, and no --devices, as few devices as hold the model"},
-       {"budget", "USD", "that the run may cost"},
-       {"device", "NAME[=USD]", "to plan with, and its price an hour; several are compared", true},
-       {"devices", "N", "so many, whatever the deadline needs"},
-       {"most", "N", "devices that can be had"},
-       {"topology", "NAME", "of `orrery list topologies`; rails as many as NICs when not given"},
-       {"with", "CHOICE=VALUE", "one of those below: tensor=8", true},
-       {"set", "PATH=VALUE", "change a field of the model: layers=40", true},
-       {"write", "FILE", "write the best layout there, whether it holds or not (.textproto)"},
-       {"bill", "", "print the bill of materials too; --json always has it"},
-       {"json", "", "print one JSON document"},
-       {"quiet", "", "tell nothing but mistakes"}},
-      "  orrery plan llama2_70b --tokens 2e12 --days 30 --device h800_sxm=2 --device h20=0.8\n"
-      "  orrery plan mixtral_8x7b --devices 64 --with expert=8 --write mine.textproto\n"
-      "choices: tensor, pipeline, virtual, expert, expert-tensor, micro, zero, recompute; sequence, batch;\n"
-      "  mfu (to begin with), plays (24 when not given); spares, maintenance, safety, longer\n",
-      RunPlan};
+  return {"plan",
+          "Devices, layout, days and cost for what is wanted; simulation chooses the layout.",
+          "MODEL [--tokens D] [--days T] [--budget USD] [--device NAME[=USD]]... [options]",
+          1,
+          {{"tokens", "D", "of the run; 20 a parameter when not given"},
+           {"days", "T", "the deadline; with none, and no --devices, as few devices as hold the model"},
+           {"budget", "USD", "that the run may cost"},
+           {"device", "NAME[=USD]", "to plan with, and its price an hour; several are compared", true},
+           {"devices", "N", "so many, whatever the deadline needs"},
+           {"most", "N", "devices that can be had"},
+           {"topology", "NAME", "of `orrery list topologies`; rails as many as NICs when not given"},
+           {"with", "CHOICE=VALUE", "as tensor=8; `--with list` says which there are", true},
+           {"set", "PATH=VALUE", "change a field of the model: layers=40", true},
+           {"write", "FILE", "write the best layout there, whether it holds or not (.textproto)"},
+           {"bill", "", "print the bill of materials too; --json always has it"},
+           {"json", "", "print one JSON document"},
+           {"quiet", "", "tell nothing but mistakes"}},
+          "  orrery plan llama2_70b --tokens 2e12 --days 30 --device h800_sxm=2 --device h20=0.8\n"
+          "  orrery plan mixtral_8x7b --devices 64 --with expert=8 --write mine.textproto\n"
+          "  orrery plan --with list                       what may be chosen, and what is where it is not\n",
+          RunPlan};
 }
 
 }  // namespace tools

@@ -8,6 +8,7 @@
 #include "scenarios/budget/data_storage.h"
 #include "scenarios/budget/limits.h"
 #include "scenarios/budget/network_sizing.h"
+#include "scenarios/budget/prices.h"
 #include "scenarios/budget/save_storage.h"
 #include "scenarios/budget/training_time.h"
 #include "scenarios/budget/volumes.h"
@@ -141,6 +142,13 @@ void AddTraffic(const Chosen& c, Budget* budget) {
 }
 
 void AddTime(const Chosen& c, Budget* budget) {
+  const bool given = std::any_of(budget->assumptions.begin(), budget->assumptions.end(),
+                                 [](const auto& a) { return a.name == "price" && a.source == "given"; });
+  if (!given && RentedPriceOf(c.device.name) == nullptr) {
+    budget->warnings.push_back("price: that of " + c.device.name +
+                               " is not known; money is counted at an H800's " +
+                               Short(c.usd_per_device_hour) + " USD an hour, until --price gives one");
+  }
   const double seconds = TrainingSeconds(c.flops(), Number(c.devices), c.peak, c.utilisation);
   const double hours = DeviceHours(c.devices, seconds / 3600);
   Section s("time and cost", &budget->lines);

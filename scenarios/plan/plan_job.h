@@ -39,7 +39,8 @@ struct JobShape {
 // The fewest devices, `least` or more, in whole groups of the layout and, beyond one node, whole nodes, and
 // the batch or, where it may grow, the next more that they divide, at most a quarter more; where it may not,
 // the next more devices that divide it, at most twice as many. Where those devices are above `most`, the most
-// that are not, but nine tenths of `least`. Nothing where there are none, as where even `least` are more data ranks than there are sequences.
+// that are not, but nine tenths of `least`. Nothing where there are none, as where even
+// `least` are more data ranks than there are sequences.
 std::optional<JobShape> ShapeFor(const PlanJob& job, const LayoutChoice& layout, std::int64_t least,
                                  std::int64_t most);
 

@@ -72,6 +72,13 @@ TEST(PlanCommand, TellsEveryMistakeInOneRun) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(PlanCommand, ListsItsChoices) {
+  const Result r = RunWords({"plan", "--with", "list"});
+  EXPECT_EQ(r.status, 0);
+  EXPECT_THAT(r.out, AllOf(HasSubstr("  tensor "), HasSubstr("  longer ")));
+  for (const std::string& line : Lines(r.out)) EXPECT_LE(line.size(), 110u) << line;
+}
+
 // Exit 1: everything is printed, and nothing holds.
 TEST(PlanCommand, SaysWhenNothingHolds) {
   const Result r = Plan({"--devices", "8", "--days", "0.01"});
