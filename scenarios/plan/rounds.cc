@@ -71,7 +71,8 @@ class Rounds {
   // What to try after `last`.
   std::optional<std::int64_t> Next(const PlanRound& last, Bracket* tried) const {
     constexpr double kCloseEnough = 0.95;  // of the deadline
-    if (last.used == 0) {                  // so many hold too little
+    if (last.used == 0) {                  // more hold more; nothing else would get better by them
+      if (!plan_.search.nearest_miss) return std::nullopt;
       const std::int64_t more = std::min(most_, last.devices + (last.devices + 1) / 2);
       return more > last.devices && !tried->enough() ? std::optional(more) : std::nullopt;
     }

@@ -216,6 +216,17 @@ TEST(Plan, KeepsABatchThatIsGiven) {
   EXPECT_EQ(Only(MakePlan(r)).best()->candidate.shape.global_batch, 2049);  // 4M tokens are 2,048 sequences
 }
 
+// More devices are tried where memory is too little, not where a network does not reach.
+TEST(Plan, DoesNotGrowBeyondItsNetwork) {
+  PlanRequest r = Small();
+  r.days = 0.02;
+  r.topology = "single_node";
+  const PlanResult result = MakePlan(r);
+  EXPECT_FALSE(Only(result).feasible);
+  EXPECT_LE(Only(result).rounds.size(), 2u);
+  EXPECT_THAT(Only(result).gives[0], HasSubstr("\"single_node\" is a single node"));
+}
+
 // Layouts of too many tasks are refused before they are played, and what the reader refuses is told as it is.
 TEST(Plan, RefusesToPlayForHours) {
   PlanRequest r = Small();
