@@ -68,6 +68,7 @@ void AppendList(const std::vector<Entry>& index, const char* state, const char* 
       line += "- " + entry.id + ": " + entry.what + '\n';
     }
   }
+  if (line.empty()) line = "none";
   *out += line + (*state == 'o' && line.back() != '\n' ? "\n\n" : "\n");
 }
 
