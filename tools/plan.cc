@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "hardware/device_reader.h"
-#include "models/catalogue.h"
 #include "models/model_reader.h"
 #include "models/parameters.h"
 #include "scenarios/budget/prices.h"
@@ -21,6 +20,7 @@
 #include "tools/commands.h"
 #include "tools/flag_reader.h"
 #include "tools/interrupt.h"
+#include "tools/memory_limit.h"
 #include "topologies/topology.h"
 
 namespace tools {
@@ -166,6 +166,7 @@ std::optional<PlanRequest> RequestOf(const Arguments& arguments, proto::Diagnost
     r.tokens = scenarios::kTokensPerParameter * static_cast<double>(models::ParametersOf(*model).total());
   }
   r.model_name = name.find('/') != std::string::npos ? AbsolutePath(name) : name;
+  r.search.memory_limit = MemoryForARun() / static_cast<double>(scenarios::kPlaysAtOnce);
   r.topology = arguments.value("topology");
   if (arguments.has("topology")) topologies::ReadTopology(r.topology, {}, "", diagnostics, "--topology");
   if (r.topology.find('/') != std::string::npos) r.topology = AbsolutePath(r.topology);

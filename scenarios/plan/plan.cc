@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "models/parameters.h"
@@ -120,8 +121,9 @@ DevicePlan PlanFor(const PlanRequest& request, const PlanDevice& device) {
 
 std::optional<std::size_t> Choose(const std::vector<DevicePlan>& plans) {
   std::optional<std::size_t> chosen;
-  const auto key = [](const DevicePlan& p) {
-    return std::pair(p.outcome()->usd.value_or(0), p.outcome()->days);
+  const auto key = [](const DevicePlan& p) {  // those without a price come last
+    const std::optional<double>& usd = p.outcome()->usd;
+    return std::tuple(!usd.has_value(), usd.value_or(0), p.outcome()->days);
   };
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].feasible && (!chosen || key(plans[i]) < key(plans[*chosen]))) chosen = i;

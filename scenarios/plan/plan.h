@@ -104,7 +104,7 @@ struct Plan {
   std::string model;
   PlanRequest request;
   std::vector<DevicePlan> plans;      // by device, as requested
-  std::optional<std::size_t> chosen;  // the cheapest that holds, or without prices the fastest
+  std::optional<std::size_t> chosen;  // the cheapest that holds; without any prices the fastest
 };
 
 // Fails with all that is contradictory in a request, a line each.

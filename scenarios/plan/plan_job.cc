@@ -23,7 +23,7 @@ std::string Quoted(const std::string& text) {
   return out + '"';
 }
 
-const char* SchedulesSharding(OptimizerSharding sharding) {
+const char* ShardingName(OptimizerSharding sharding) {
   switch (sharding) {
     case OptimizerSharding::kReplicated:
       return "NONE";
@@ -152,7 +152,7 @@ std::string ScenarioText(const PlanJob& job, const LayoutChoice& layout, const J
   out += "batch {\n  global: " + Text(shape.global_batch) + "\n  micro: " + Text(layout.micro) +
          "\n  sequence_length: " + Text(job.sequence_length) + "\n}\n";
   out += "training {\n  format: BF16\n  gradient_type: FP32\n  optimizer: ADAM\n  optimizer_sharding: ";
-  out += SchedulesSharding(layout.sharding);
+  out += ShardingName(layout.sharding);
   out += "\n  recompute: ";
   out += RecomputeName(layout.recompute);
   out += "\n  attention: ";

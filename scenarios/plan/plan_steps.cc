@@ -221,8 +221,9 @@ class Writer {
   }
 
   void Decide() {
-    plan_.feasible = best_ != nullptr;
+    plan_.feasible = best_ != nullptr && outcome_->errors.empty();
     if (best_ == nullptr) return NothingFits();
+    // Failures that leave no time to train, or more nodes than switches connect.
     for (const std::string& error : outcome_->errors) plan_.gives.push_back("No bill of materials: " + error);
     if (r_.days && outcome_->days > *r_.days) Late();
     if (r_.budget_usd && outcome_->usd && *outcome_->usd > *r_.budget_usd) Dear();

@@ -146,12 +146,11 @@ class Search {
     std::stable_sort(by_bound.begin(), by_bound.end(), [&](const Candidate& a, const Candidate& b) {
       return Cost(a, a.bound_s) < Cost(b, b.bound_s);
     });
-    constexpr std::size_t kWave = 4;
     std::optional<double> best;
     std::int64_t plays = 0;
     for (std::size_t next = 0; next < by_bound.size();) {
       const std::size_t first = next;
-      while (next < by_bound.size() && next < first + kWave && plays < options_.plays &&
+      while (next < by_bound.size() && next < first + kPlaysAtOnce && plays < options_.plays &&
              (!best || Cost(by_bound[next], by_bound[next].bound_s) < *best)) {
         ++next;
         ++plays;

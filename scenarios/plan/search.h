@@ -2,7 +2,8 @@
 //
 // Every layout is looked at first; those that fit are played in the order of their bounds
 // (Candidate::bound_s) until no bound is below the best play. So what is found is the best of all that were
-// enumerated, as the simulator has it, unless `plays` ended the search: SearchResult says which.
+// enumerated, as the simulator has it, unless `plays` or `looks` ended the search: SearchResult counts what
+// was left then.
 //
 // A play is of a slice: a few of the job's data ranks, with the micro-batches of all. Data ranks are alike,
 // and what they send for each other hardly grows beyond a few of them. The best are then played whole, or,
@@ -23,14 +24,16 @@
 
 namespace scenarios {
 
+inline constexpr std::size_t kPlaysAtOnce = 4;
+
 struct SearchOptions {
-  std::int64_t plays = 24;     // slices at the most
-  std::int64_t whole = 4;      // plays of whole jobs at the most, until the best is one
-  std::int64_t slice = 128;    // devices of a slice, about
-  double whole_tasks = 40e6;   // more are not played whole
-  double play_tasks = 150e6;   // a slice of more is not played
-  double memory_limit = 16e9;  // bytes this program may take
-  std::int64_t looks = 600;    // layouts that fit, about; the shortest by a rough count come first
+  std::int64_t plays = 24;    // slices at the most
+  std::int64_t whole = 4;     // plays of whole jobs at the most, until the best is one
+  std::int64_t slice = 128;   // devices of a slice, about
+  double whole_tasks = 40e6;  // more are not played whole
+  double play_tasks = 150e6;  // a slice of more is not played
+  double memory_limit = 4e9;  // bytes a play may take; kPlaysAtOnce of them run side by side at the most
+  std::int64_t looks = 600;   // layouts that fit, about; the shortest by a rough count come first
   // Asked now and then whether to go on: what is done, as "looked at" or "played", and how many.
   std::function<bool(const char*, std::int64_t)> go_on = {};
 };
@@ -46,7 +49,8 @@ struct Played {
 
 struct SearchResult {
   std::int64_t enumerated = 0;  // layouts
-  // That came to nothing, by reason: "a batch that does not divide", "too little memory", the reader's.
+  // That came to nothing, by reason: "a batch that does not divide", "too little memory", the reader's, a
+  // rough count.
   std::map<std::string, std::int64_t> dropped;
   std::int64_t fit = 0;
   std::int64_t ruled_out = 0;         // fit, and cannot be shorter than the best

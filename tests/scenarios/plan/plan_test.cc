@@ -141,6 +141,25 @@ TEST(Plan, ChoosesTheCheapestDevice) {
   EXPECT_THAT(MakePlan(r).errors, ElementsAre("--device: h800_sxm is given twice; once is wanted"));
 }
 
+// A price that nobody knows is not nothing.
+TEST(Plan, ChoosesADeviceWithAPriceBeforeOneWithout) {
+  PlanRequest r = Small();
+  r.device_count = 8;
+  r.devices.insert(r.devices.begin(), {DeviceOf("h100_sxm"), "h100_sxm", {}, ""});
+  EXPECT_EQ(MakePlan(r).plan->chosen, 1u);
+}
+
+// Devices that fail faster than they start again never end the run.
+TEST(Plan, DoesNotHoldWhereFailuresLeaveNoTime) {
+  PlanRequest r = Small();
+  r.device_count = 8;
+  r.bill.device_hours = 1;
+  const PlanResult result = MakePlan(r);
+  EXPECT_FALSE(Only(result).feasible);
+  EXPECT_FALSE(result.plan->chosen.has_value());
+  EXPECT_THAT(Only(result).gives[0], HasSubstr("8 fail every 450 s"));  // 3,600 s / 8
+}
+
 // Simulated steps are shorter than real ones by 1 / 1.25; without that, and without failures to speak of on
 // 8 devices, days are as much less.
 TEST(Plan, RealStepsTakeLonger) {
