@@ -16,6 +16,8 @@
 #include "sim/base/kernel.h"
 #include "sim/base/node_shape.h"
 #include "sim/base/units.h"
+#include "sim/collective/algorithm.h"
+#include "sim/collective/nccl_tuner.h"
 
 namespace hardware {
 
@@ -93,24 +95,34 @@ struct Interference {
   double communication_memory_share = 0;  // of the memory's rate, 0 ... 1
 };
 
-enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };
-inline constexpr std::size_t kProtocols = 3;
+using sim::Protocol;
 
-// How long a step of a collective takes when it has nothing to carry, under
-// one of NCCL's protocols, and how many bytes cross a wire for a byte of data.
-// The lowering uses the fastest one.
-// Source: NCCL 2.30, src/graph/tuning.cc: baseLatencies, hwLatencies (ring).
+// What a collective takes beside its bytes on the links, by one of NCCL's algorithms and
+// protocols, and how many bytes cross a wire for a byte of data.
+//
+// Rates of a device are bus bandwidth by nccl-tests' definition, whatever the
+// algorithm: 2(n-1)/n of the buffer for all-reduce, (n-1)/n for all-gather,
+// reduce-scatter and all-to-all, over the time.
+// Source of defaults: NCCL 2.30, src/graph/tuning.cc: baseLatencies, hwLatencies.
 struct CollectiveTiming {
   Protocol protocol = Protocol::kSimple;
   sim::Duration base;                    // once
-  sim::Duration step_inside;             // a step over NVLink
+  sim::Duration step_inside;             // a step over NVLink (PCIe without it)
   sim::Duration step_inside_multi_node;  // the same in a ring that leaves the node
   sim::Duration step_between;            // a step over the network
   std::int32_t wire_numerator = 1;       // LL 2/1, LL128 16/15, Simple 1/1
   std::int32_t wire_denominator = 1;
-  // The protocol's own fastest rate inside one node, all channels together;
-  // zero = none but the wire's.
+  // The fastest that it can be inside one node, all channels together, and over two and more
+  // nodes; zero = what the wires give.
   sim::ByteRate limit_inside;
+  sim::Algorithm algorithm = sim::Algorithm::kRing;
+  sim::ByteRate limit_two_nodes, limit_more_nodes;
+  // A member copies its own part of the buffer, 1/n of it, from input to output; the channels that send
+  // do it, so it takes time beside the wires. Zero = none. Only inside one node.
+  sim::ByteRate own_copy_all_reduce, own_copy_all_gather, own_copy_reduce_scatter, own_copy_all_to_all;
+  // What starting to move takes, in proportion to the bytes (of bus bandwidth) up to `ramp_bytes`.
+  sim::Duration ramp;
+  sim::Bytes ramp_bytes{1};
 };
 
 // A pipe: what the wire carries, and what copies and collectives achieve.
@@ -152,7 +164,8 @@ struct Device {
   // and run slower: multiply GEMM efficiency by this when training.
   double random_data_derate = 1;
   Interference interference;
-  std::array<CollectiveTiming, kProtocols> collective_timing{};  // by Protocol
+  std::vector<CollectiveTiming> collective_timing;  // each algorithm and protocol once
+  sim::NcclSetup nccl;                              // as NCCL's tuner sees it
 
   sim::NodeShape node;  // achieved rates
   LinkRate nvlink, pcie, nic, host_memory;

@@ -80,6 +80,14 @@ constexpr Range kRanges[] = {
     {"Collective.wire_numerator", 1, true, 65'536},
     {"Collective.wire_denominator", 1, true, 65'536},
     {"Collective.limit_inside_gb_per_s", kLeast, true, 1e6},
+    {"Collective.limit_two_nodes_gb_per_s", kLeast, true, 1e6},
+    {"Collective.limit_more_nodes_gb_per_s", kLeast, true, 1e6},
+    {"Collective.own_copy_all_reduce_gb_per_s", kLeast, true, 1e6},
+    {"Collective.own_copy_all_gather_gb_per_s", kLeast, true, 1e6},
+    {"Collective.own_copy_reduce_scatter_gb_per_s", kLeast, true, 1e6},
+    {"Collective.own_copy_all_to_all_gb_per_s", kLeast, true, 1e6},
+    {"Collective.ramp_us", 0, true, 1e5},
+    {"Collective.ramp_mb", 1e-6, true, 1e6},
     {"Pipe.bandwidth_gb_per_s_each_way", kLeast, true, 1e6},
     {"Pipe.efficiency", kLeast, true, 1},
     {"Pipe.latency_ns", 0, true, 1e9},
@@ -95,11 +103,26 @@ constexpr Range kRanges[] = {
 };
 
 // Fields that a file may leave out; nothing else.
-constexpr std::array kOptional = {"Hardware.aliases",   "Hardware.derived_from",
-                                  "Hardware.attention", "Gemm.tiles",
-                                  "Gemm.roofline",      "Collective.limit_inside_gb_per_s",
-                                  "Node.nvlink",        "Node.nic",
-                                  "Source.url",         "Source.note",
+constexpr std::array kOptional = {"Hardware.aliases",
+                                  "Hardware.derived_from",
+                                  "Hardware.attention",
+                                  "Gemm.tiles",
+                                  "Gemm.roofline",
+                                  "Collective.limit_inside_gb_per_s",
+                                  "Collective.limit_two_nodes_gb_per_s",
+                                  "Collective.limit_more_nodes_gb_per_s",
+                                  "Collective.own_copy_all_reduce_gb_per_s",
+                                  "Collective.own_copy_all_gather_gb_per_s",
+                                  "Collective.own_copy_reduce_scatter_gb_per_s",
+                                  "Collective.own_copy_all_to_all_gb_per_s",
+                                  "Collective.ramp_us",
+                                  "Collective.ramp_mb",
+                                  "Collective.algorithm",
+                                  "Node.cpu",
+                                  "Node.nvlink",
+                                  "Node.nic",
+                                  "Source.url",
+                                  "Source.note",
                                   "Source.date"};
 
 std::string KeyOf(const pb::FieldDescriptor& field) {
@@ -285,20 +308,40 @@ void CheckPeaks(const Hardware& message, const proto::Field& root, proto::Diagno
   }
 }
 
+void CheckCollective(const Hardware::Collective& timing, const proto::Field& place,
+                     proto::Diagnostics* diagnostics) {
+  if (timing.wire_numerator() < timing.wire_denominator()) {
+    diagnostics->Error(place.At("wire_numerator").place(), "fewer bytes on the wire than of data");
+  }
+  if (timing.has_ramp_us() != timing.has_ramp_mb()) {
+    diagnostics->Error(place.At(timing.has_ramp_us() ? "ramp_mb" : "ramp_us").place(),
+                       "missing; ramp_us and ramp_mb go together");
+  }
+  const bool simple_only = timing.has_algorithm() && timing.algorithm() != Hardware::RING &&
+                           timing.algorithm() != Hardware::TREE && timing.algorithm() != Hardware::P2P;
+  if (simple_only && timing.protocol() != Hardware::SIMPLE) {
+    diagnostics->Error(place.At("protocol").place(),
+                       Hardware::Algorithm_Name(timing.algorithm()) + " has SIMPLE alone");
+  }
+}
+
 void CheckProtocols(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
-  std::set<int> seen;
+  std::set<std::pair<int, int>> seen;
+  std::size_t rings = 0;
   for (int i = 0; i < message.collectives_size(); ++i) {
     const Hardware::Collective& timing = message.collectives(i);
     const proto::Field place = root.At("collectives", i);
-    if (!seen.insert(timing.protocol()).second) {
-      diagnostics->Error(place.At("protocol").place(),
-                         Hardware::Protocol_Name(timing.protocol()) + " is given twice");
+    const auto algorithm = timing.has_algorithm() ? timing.algorithm() : Hardware::RING;
+    if (!seen.insert({algorithm, timing.protocol()}).second) {
+      diagnostics->Error(
+          place.At("protocol").place(),
+          Hardware::Protocol_Name(timing.protocol()) + " is given twice" +
+              (algorithm == Hardware::RING ? "" : " for " + Hardware::Algorithm_Name(algorithm)));
     }
-    if (timing.wire_numerator() < timing.wire_denominator()) {
-      diagnostics->Error(place.At("wire_numerator").place(), "fewer bytes on the wire than of data");
-    }
+    rings += algorithm == Hardware::RING ? 1 : 0;
+    CheckCollective(timing, place, diagnostics);
   }
-  if (seen.size() != kProtocols) {
+  if (rings != sim::kProtocolCount) {
     diagnostics->Error(root.At("collectives").place(), "wanted LL, LL128 and SIMPLE, once each");
   }
 }

@@ -87,8 +87,8 @@ sim::CommunicationId Communicators::Create(GroupState& group, const Collective& 
   const auto key = std::tuple(collective.kind, collective.size, collective.inside, collective.uneven);
   auto at = group.traffic.find(key);
   if (at == group.traffic.end()) {
-    const sim::TrafficDescription traffic = LowerCollective(
-        scenario_.fabric, scenario_.device.collective_timing, RequestOf(collective), group.devices);
+    const sim::TrafficDescription traffic =
+        LowerCollective(scenario_.fabric, scenario_.device, RequestOf(collective), group.devices);
     at = group.traffic.emplace(key, builder_->AddTraffic(traffic)).first;
   }
   return builder_->AddCommunication(at->second);
@@ -100,8 +100,8 @@ sim::CommunicationId Communicators::Create(GroupState& group, const Collective& 
 sim::CommunicationId Communicators::CreateTransfers(GroupState& group, const Collective& collective,
                                                     sim::StreamKind stream_kind, sim::Label label) {
   IssuedChunks& issued = group.chunks.emplace_back();
-  const ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, scenario_.device.collective_timing,
-                                                 RequestOf(collective), group.devices);
+  const ChunkedTraffic chunked =
+      LowerIntoChunks(scenario_.fabric, scenario_.device, RequestOf(collective), group.devices);
   const sim::CommunicationId enter = builder_->AddCommunication(builder_->AddTraffic(chunked.rendezvous));
   const sim::TrafficDescription nothing{.name = chunked.rendezvous.name, .size = collective.size};
   issued.leave = builder_->AddCommunication(builder_->AddTraffic(nothing));
@@ -109,11 +109,12 @@ sim::CommunicationId Communicators::CreateTransfers(GroupState& group, const Col
   const sim::TaskId closing = builder_->Seat(group.closing, issued.leave, collective.task_class, label);
   std::vector<sim::TaskId> transfers;
   for (const ChunkedTraffic::Transfer& transfer : chunked.transfers) {
+    // What comes from a switch is a task of the member that it comes to.
+    const std::uint32_t member = transfer.from == sim::kNvSwitch ? transfer.to : transfer.from;
     const auto edge = std::tuple(transfer.channel, transfer.from, transfer.to);
     auto channel = group.channels.find(edge);
     if (channel == group.channels.end()) {
-      channel =
-          group.channels.emplace(edge, builder_->AddStream(group.ranks[transfer.from], stream_kind)).first;
+      channel = group.channels.emplace(edge, builder_->AddStream(group.ranks[member], stream_kind)).first;
     }
     sim::TrafficDescription traffic = transfer.traffic;
     traffic.holds_sms = false;  // the members' seats do
@@ -125,7 +126,7 @@ sim::CommunicationId Communicators::CreateTransfers(GroupState& group, const Col
     transfers.push_back(task);
     if (!transfer.after.empty()) continue;
     issued.first_transfers.push_back(task);
-    issued.first_senders.push_back(transfer.from);
+    issued.first_senders.push_back(member);
   }
   return enter;
 }
@@ -138,8 +139,8 @@ sim::TaskId Communicators::SendOrReceive(std::size_t slot, sim::Rank from, sim::
     auto at = sends_.find(key);
     if (at == sends_.end()) {
       const std::uint32_t devices[] = {from.value(), to.value()};
-      sim::TrafficDescription traffic = LowerCollective(scenario_.fabric, scenario_.device.collective_timing,
-                                                        sim::CollectiveKind::kSendRecv, size, devices);
+      sim::TrafficDescription traffic =
+          LowerCollective(scenario_.fabric, scenario_.device, sim::CollectiveKind::kSendRecv, size, devices);
       // A waiting receive must not slow its rank down for as long as the
       // pipeline is idle; what one point-to-point channel takes is left out.
       traffic.holds_sms = false;

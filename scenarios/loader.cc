@@ -143,6 +143,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   if (parts.model) scenario.model = *std::move(parts.model);
   if (parts.device) scenario.device = *std::move(parts.device);
 
+  ReadNccl(in, top, &scenario);
   TakePreset(top, folder, &in, &scenario);
   ReadLayout(in, top, &scenario);
   ReadBatch(in, top, &scenario);

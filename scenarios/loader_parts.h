@@ -58,6 +58,10 @@ class Block {
 // "title, note (url)"; an error where the title is missing.
 std::string ReadSource(const orrery::config::Source& in, const Block& block);
 
+// Which NCCL, and its environment, into `scenario->device.nccl`. A choice that would leave a function without
+// any algorithm is an error.
+void ReadNccl(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
+
 // Presets (preset.h). Puts into `in->training` what the named preset gives and it does not: field by
 // field, a list as a whole. Fields without meaning beside the scenario's own optimizer_sharding are
 // left; gradients in the format of the weights stay so in another. Says in `scenario->preset` what

@@ -2,206 +2,320 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
+
+#include "scenarios/link_loads.h"
 
 namespace scenarios {
 namespace {
 
-// Weights of one flow while they are summed: 64 bits, in units of 1 / denominator.
-struct WeightedLink {
-  sim::LinkId link;
-  std::uint64_t weight = 0;
+using hardware::CollectiveTiming;
+
+// One algorithm's plan on the links; what does not depend on the protocol.
+struct Planned {
+  sim::CollectivePlan collective;
+  std::vector<LinkLoads> loads;  // by flow
+  std::vector<std::vector<LinkLoads>>
+      edges;  // by flow: each edge by itself, of what moves in loops; else empty
+  std::uint32_t nodes = 1;
 };
 
-// Sums the weights of each link; the result is in order of links.
-std::vector<WeightedLink> SumByLink(std::vector<WeightedLink> uses) {
-  std::sort(uses.begin(), uses.end(),
-            [](const WeightedLink& a, const WeightedLink& b) { return a.link < b.link; });
-  std::vector<WeightedLink> sums;
-  for (const WeightedLink& use : uses) {
-    if (sums.empty() || sums.back().link != use.link) sums.push_back({use.link, 0});
-    sums.back().weight += use.weight;
+Planned PlanOn(const topologies::Fabric& fabric, const sim::CollectiveRequest& request,
+               std::span<const std::uint32_t> devices) {
+  Planned plan{sim::PlanCollective(request), {}, {}, sim::GroupOf(request.group).nodes};
+  for (const sim::CoupledFlow& flow : plan.collective.flows) {
+    plan.loads.push_back(LoadsOf(fabric, devices, flow.edges));
+    std::vector<LinkLoads>& edges = plan.edges.emplace_back();
+    if (flow.path.empty()) continue;
+    for (const sim::EdgeLoad& edge : flow.edges) {
+      edges.push_back(LoadsOf(fabric, devices, std::span(&edge, 1)));
+    }
   }
-  return sums;
+  return plan;
 }
 
-struct LinkLoads {
-  std::vector<WeightedLink> uses;
-  std::uint64_t denominator = 1;
-  sim::Duration latency_inside, latency_between;  // longest routes inside a domain and between two
-};
-
-LinkLoads LoadsOf(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices,
-                  std::span<const sim::EdgeLoad> edges) {
-  std::vector<topologies::Route> routes;
-  routes.reserve(edges.size());
-  LinkLoads loads;
-  for (const sim::EdgeLoad& edge : edges) {
-    const std::uint32_t from = devices[edge.from], to = devices[edge.to];
-    routes.push_back(fabric.router->Between(from, to));
-    loads.denominator = std::lcm(loads.denominator, std::uint64_t{routes.back().denominator});
-    sim::Duration& latency =
-        fabric.domain[from] == fabric.domain[to] ? loads.latency_inside : loads.latency_between;
-    latency = std::max(latency, routes.back().latency);
+// What a device counts as the bytes of a flow: those of bus bandwidth, and where parts are of
+// different sizes what the busiest member sends.
+double BusBytes(const sim::CollectiveRequest& request, const sim::CoupledFlow& flow) {
+  const bool uniform =
+      request.uneven == sim::Uneven::kNo && request.kind != sim::CollectiveKind::kAllToAllByNode;
+  if (uniform) {
+    const sim::Fraction factor = sim::BusBandwidthFactor(request.kind, request.group.size());
+    return static_cast<double>(flow.size.count()) * static_cast<double>(factor.numerator) /
+           static_cast<double>(factor.denominator);
   }
-  std::vector<WeightedLink> uses;
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    const std::uint64_t scale = loads.denominator / routes[i].denominator * edges[i].weight;
-    for (const topologies::RouteUse& use : routes[i].uses) uses.push_back({use.link, use.parts * scale});
-  }
-  loads.uses = SumByLink(std::move(uses));
-  return loads;
-}
-
-// Applies a protocol's wire overhead and brings the weights to lowest terms.
-sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads,
-                            const hardware::CollectiveTiming& protocol, sim::ByteRate limit) {
-  const auto up = static_cast<std::uint64_t>(protocol.wire_numerator);
-  std::uint64_t denominator =
-      loads.denominator * static_cast<std::uint64_t>(protocol.wire_denominator) * flow.weight_denominator;
-  std::uint64_t common = denominator;
-  for (const WeightedLink& use : loads.uses) common = std::gcd(common, use.weight * up);
-  const sim::Volume volume = sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator);
-  sim::FlowDescription description{.volume = volume, .share = flow.share, .limit = limit};
-  denominator /= common;
-  CHECK(denominator <= UINT32_MAX);
-  description.weight_denominator = static_cast<std::uint32_t>(denominator);
-  for (const WeightedLink& use : loads.uses) {
-    const std::uint64_t weight = use.weight * up / common;
-    CHECK(weight <= UINT32_MAX);
-    description.uses.push_back({use.link, static_cast<std::uint32_t>(weight)});
-  }
-  return description;
-}
-
-// `rate` in 10^-3 B/s; rounded up. At most a quarter of the clock's range, so
-// that sums hold; what takes that long cannot be simulated anyway.
-sim::Duration TimeAt(sim::Volume volume, sim::Wide rate) {
-  const sim::Wide ps = std::min<sim::Wide>((volume.femto_bytes() + rate - 1) / rate, INT64_MAX / 4);
-  return sim::Duration::Picoseconds(static_cast<std::int64_t>(ps));
-}
-
-// How long a flow needs when it has its links for itself.
-sim::Duration IdleTimeOfFlow(const topologies::Fabric& fabric, const sim::FlowDescription& flow) {
-  sim::Wide slowest = flow.limit.milli() > 0 ? flow.limit.milli() : INT64_MAX;
-  for (const sim::Use& use : flow.uses) {
-    slowest = std::min(slowest, sim::Wide{fabric.links[use.link.pos()].capacity.milli()} *
-                                    flow.weight_denominator / use.weight);
-  }
-  return TimeAt(flow.volume, slowest);
-}
-
-// A flow's part of the protocol's own fastest rate inside one node; zero = no
-// limit. That rate is a member's, all its connections together.
-sim::ByteRate LimitOf(const sim::CollectivePlan& plan, const sim::CoupledFlow& flow,
-                      const hardware::CollectiveTiming& protocol) {
-  if (plan.steps_between > 0 || protocol.limit_inside == sim::ByteRate()) return {};
   std::map<std::uint32_t, std::int64_t> leaving;  // by member
   std::int64_t most = 1;
   for (const sim::EdgeLoad& edge : flow.edges) most = std::max(most, leaving[edge.from] += edge.weight);
-  const sim::Wide rate = sim::Wide{protocol.limit_inside.milli()} * flow.weight_denominator / most;
-  return sim::ByteRate::MilliBytesPerSecond(std::max<std::int64_t>(static_cast<std::int64_t>(rate), 1));
+  return sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator).bytes() *
+         static_cast<double>(most) / flow.weight_denominator;
 }
 
-// One collective, and what does not depend on the protocol.
-struct Plan {
-  sim::CollectivePlan collective;
-  std::vector<LinkLoads> loads;               // by flow
-  std::vector<std::vector<LinkLoads>> edges;  // by flow: each edge by itself, of a chain; else empty
-};
-
-// The fastest that the edges of chains can be, each, while all of them are busy
-// at once: every link shared out evenly. By flow and edge; empty where the
-// plan has no chain. A channel is one thread block and gets no faster where
-// other channels have yet to start: so the fill has a closed form.
-using EdgeRates = std::vector<std::vector<sim::ByteRate>>;
-
-EdgeRates RatesOfChains(const topologies::Fabric& fabric, const Plan& plan,
-                        const hardware::CollectiveTiming& protocol, sim::ByteRate limit) {
-  std::uint64_t denominator = 1;
-  for (const LinkLoads& flow : plan.loads) denominator = std::lcm(denominator, flow.denominator);
-  std::map<sim::LinkId, std::uint64_t> load;  // of all flows, in units of 1 / denominator
-  for (const LinkLoads& flow : plan.loads) {
-    for (const WeightedLink& use : flow.uses) load[use.link] += use.weight * (denominator / flow.denominator);
+sim::ByteRate OwnCopyOf(sim::CollectiveKind kind, const CollectiveTiming& timing) {
+  switch (kind) {
+    case sim::CollectiveKind::kAllReduce:
+      return timing.own_copy_all_reduce;
+    case sim::CollectiveKind::kAllGather:
+      return timing.own_copy_all_gather;
+    case sim::CollectiveKind::kReduceScatter:
+      return timing.own_copy_reduce_scatter;
+    case sim::CollectiveKind::kAllToAll:
+      return timing.own_copy_all_to_all;
+    default:
+      return {};
   }
-  EdgeRates rates(plan.edges.size());
-  for (std::size_t i = 0; i < plan.edges.size(); ++i) {
-    for (const LinkLoads& edge : plan.edges[i]) {
-      sim::Wide rate = limit.milli() > 0 ? limit.milli() : INT64_MAX;
-      for (const WeightedLink& use : edge.uses) {
-        const sim::Wide wire =
-            sim::Wide{fabric.links[use.link.pos()].capacity.milli()} * protocol.wire_denominator;
-        const sim::Wide shared = static_cast<sim::Wide>(load[use.link]) * protocol.wire_numerator;
-        rate = std::min(rate, wire * static_cast<sim::Wide>(denominator) / shared);
-      }
-      rates[i].push_back(
-          sim::ByteRate::MilliBytesPerSecond(static_cast<std::int64_t>(std::max<sim::Wide>(rate, 1))));
-    }
-  }
-  return rates;
 }
 
-// A chain is filled when one chunk has passed all its edges but the slowest,
-// which carries all the bytes. Of several chains the last one to end counts.
-sim::Duration FillTime(const sim::CollectivePlan& plan, const EdgeRates& rates, sim::Bytes chunk) {
-  sim::Duration chain, slowest_edge;
-  for (std::size_t i = 0; i < plan.flows.size(); ++i) {
-    const sim::Bytes size = plan.flows[i].size;
-    const std::uint32_t chunks = sim::ChunksOfChain(size, chunk);
-    const sim::Volume a_chunk = sim::Volume::OfFraction(size, 1, chunks);
-    sim::Duration all_edges, slowest;
-    for (const sim::ByteRate rate : rates[i]) {
-      all_edges += TimeAt(a_chunk, rate.milli());
-      slowest = std::max(slowest, TimeAt(sim::Volume::Of(size), rate.milli()));
-    }
-    const sim::Duration of_slowest_edge =
-        TimeAt(a_chunk, std::min_element(rates[i].begin(), rates[i].end())->milli());
-    chain = std::max(chain, all_edges - of_slowest_edge + slowest);
-    slowest_edge = std::max(slowest_edge, slowest);
+// The fastest progress of a flow that the device allows; zero = as fast as the links.
+sim::ByteRate LimitOf(const topologies::Fabric& fabric, const sim::CollectiveRequest& request,
+                      const Planned& plan, std::size_t i, const CollectiveTiming& timing) {
+  const sim::CoupledFlow& flow = plan.collective.flows[i];
+  const sim::ByteRate most = plan.nodes == 1   ? timing.limit_inside
+                             : plan.nodes == 2 ? timing.limit_two_nodes
+                                               : timing.limit_more_nodes;
+  const sim::ByteRate copy = plan.nodes == 1 ? OwnCopyOf(request.kind, timing) : sim::ByteRate();
+  if (most == sim::ByteRate() && copy == sim::ByteRate()) return {};
+  // All flows share the device's rate in proportion to their bytes.
+  const double all = static_cast<double>(request.size.count()) / static_cast<double>(flow.size.count());
+  const sim::FlowDescription free = FlowOf(flow, plan.loads[i], timing, {});
+  double seconds = IdleTimeOfFlow(fabric, free).seconds();
+  if (most > sim::ByteRate()) {
+    seconds = std::max(seconds, BusBytes(request, flow) * all / most.bytes_per_second());
   }
-  return chain - slowest_edge;
+  if (copy > sim::ByteRate()) {
+    seconds += static_cast<double>(request.size.count()) / request.group.size() / copy.bytes_per_second();
+  }
+  const double rate = free.volume.bytes() / std::max(seconds, 1e-12) * 1e3;
+  const double within = std::min(std::max(rate, 1.0), 9e18);
+  return sim::ByteRate::MilliBytesPerSecond(static_cast<std::int64_t>(within));
 }
 
-// One protocol's traffic, and the parts that the chunk expansion needs too.
+// One way's traffic, and the parts that the chunk expansion needs too.
 struct Lowered {
   sim::TrafficDescription traffic;
-  const hardware::CollectiveTiming* protocol = nullptr;  // null: nothing to send
-  sim::ByteRate limit;                                   // of one connection; zero = none
-  EdgeRates rates;
-  sim::Duration fill;  // what of the latency is fill
+  const CollectiveTiming* timing = nullptr;  // null: nothing to send
+  std::vector<sim::ByteRate> limits;         // by flow; zero = none
+  EdgeRates rates;                           // by flow and edge; empty where nothing moves in loops
+  sim::Duration fill;                        // what of the latency is fill
 };
 
-Lowered WithProtocol(const topologies::Fabric& fabric, const Plan& planned,
-                     const hardware::CollectiveTiming& protocol, sim::Bytes chunk) {
-  const sim::CollectivePlan& plan = planned.collective;
+// A flow is filled when one loop has gone its longest way, but for the time that its slowest edge
+// needs for a loop anyway. Of several flows the last one to end counts.
+sim::Duration FillTime(const Planned& plan, const EdgeRates& rates, const Lowered& lowered,
+                       sim::Bytes chunk) {
+  sim::Duration last, slowest;
+  for (std::size_t i = 0; i < plan.collective.flows.size(); ++i) {
+    const sim::CoupledFlow& flow = plan.collective.flows[i];
+    const std::uint32_t loops = sim::LoopsOf(flow.size, chunk, flow.chunks_a_loop);
+    sim::Duration way;
+    for (const sim::PathStep& step : flow.path) {
+      const sim::Volume part =
+          sim::Volume::OfFraction(flow.size, step.numerator, std::int64_t{loops} * step.denominator);
+      way += TimeAt(part, rates[i][step.edge].milli());
+    }
+    const sim::Wide rate = lowered.traffic.flows[i].limit.milli();
+    const sim::Duration whole = TimeAt(lowered.traffic.flows[i].volume, rate);
+    const sim::Duration a_loop = TimeAt(
+        sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator * std::int64_t{loops}), rate);
+    last = std::max(last, way - a_loop + whole);
+    slowest = std::max(slowest, whole);
+  }
+  return std::max(last - slowest, sim::Duration());
+}
+
+// The fastest progress of a flow whose edges are as fast as `rates`.
+sim::ByteRate ProgressAt(const sim::CoupledFlow& flow, const std::vector<sim::ByteRate>& rates) {
+  sim::Wide least = INT64_MAX;
+  for (std::size_t e = 0; e < rates.size(); ++e) {
+    if (flow.edges[e].weight == 0) continue;
+    least = std::min(least, sim::Wide{rates[e].milli()} * flow.weight_denominator / flow.edges[e].weight);
+  }
+  return sim::ByteRate::MilliBytesPerSecond(static_cast<std::int64_t>(std::max<sim::Wide>(least, 1)));
+}
+
+sim::Duration LatencyOf(const sim::CollectiveRequest& request, const Planned& plan,
+                        const CollectiveTiming& timing) {
   sim::Duration inside, between;
-  for (const LinkLoads& load : planned.loads) {
+  for (const LinkLoads& load : plan.loads) {
     inside = std::max(inside, load.latency_inside);
     between = std::max(between, load.latency_between);
   }
-  Lowered lowered{.traffic = {},
-                  .protocol = &protocol,
-                  .limit = LimitOf(plan, plan.flows.front(), protocol),
-                  .rates = {},
-                  .fill = {}};
-  if (plan.flows.front().is_chain) {
-    lowered.rates = RatesOfChains(fabric, planned, protocol, lowered.limit);
-    lowered.fill = FillTime(plan, lowered.rates, chunk);
-  }
   const sim::Duration step_inside =
-      plan.steps_between == 0 ? protocol.step_inside : protocol.step_inside_multi_node;
-  lowered.traffic.latency = protocol.base + std::int64_t{plan.steps_inside} * (step_inside + inside) +
-                            std::int64_t{plan.steps_between} * (protocol.step_between + between) +
-                            lowered.fill;
-  for (std::size_t i = 0; i < plan.flows.size(); ++i) {
-    const sim::ByteRate limit = lowered.rates.empty()
-                                    ? LimitOf(plan, plan.flows[i], protocol)
-                                    : *std::min_element(lowered.rates[i].begin(), lowered.rates[i].end());
-    lowered.traffic.flows.push_back(FlowOf(plan.flows[i], planned.loads[i], protocol, limit));
+      plan.collective.steps_between == 0 ? timing.step_inside : timing.step_inside_multi_node;
+  sim::Duration latency = timing.base + std::int64_t{plan.collective.steps_inside} * (step_inside + inside) +
+                          std::int64_t{plan.collective.steps_between} * (timing.step_between + between);
+  if (plan.nodes == 1 && timing.ramp > sim::Duration()) {
+    double bytes = 0;
+    for (const sim::CoupledFlow& flow : plan.collective.flows) bytes += BusBytes(request, flow);
+    const double part = std::min(1.0, bytes / static_cast<double>(timing.ramp_bytes.count()));
+    latency += sim::Duration::Picoseconds(
+        static_cast<std::int64_t>(static_cast<double>(timing.ramp.ps()) * part + 0.5));
   }
+  return latency;
+}
+
+Lowered WithTiming(const topologies::Fabric& fabric, const sim::CollectiveRequest& request,
+                   const Planned& plan, const CollectiveTiming& timing, sim::Bytes chunk) {
+  Lowered lowered{.traffic = {}, .timing = &timing, .limits = {}, .rates = {}, .fill = {}};
+  const std::vector<sim::CoupledFlow>& flows = plan.collective.flows;
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    lowered.limits.push_back(LimitOf(fabric, request, plan, i, timing));
+  }
+  const bool loops = !flows.front().path.empty();
+  if (loops) lowered.rates = RatesOfEdges(fabric, flows, plan.loads, plan.edges, timing, lowered.limits);
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    sim::ByteRate limit = lowered.limits[i];
+    if (loops) limit = ProgressAt(flows[i], lowered.rates[i]);
+    lowered.traffic.flows.push_back(FlowOf(flows[i], plan.loads[i], timing, limit));
+  }
+  if (loops) lowered.fill = FillTime(plan, lowered.rates, lowered, chunk);
+  lowered.traffic.latency = LatencyOf(request, plan, timing) + lowered.fill;
+  lowered.traffic.name = sim::ToText(request.kind);
+  lowered.traffic.size = request.size;
   return lowered;
 }
+
+// One way, and its traffic.
+struct Candidate {
+  CollectiveWay way;
+  Lowered lowered;
+};
+
+// Plans of a request by algorithm, made once each.
+class Planner {
+ public:
+  Planner(const topologies::Fabric& fabric, const CollectiveCosts& costs, sim::CollectiveRequest request,
+          std::span<const std::uint32_t> devices, sim::Bytes chunk)
+      : fabric_(fabric), costs_(costs), request_(std::move(request)), devices_(devices), chunk_(chunk) {
+    request_.group = CommunicatorOf(fabric, devices);
+    group_ = sim::GroupOf(request_.group);
+    if (costs.nccl != nullptr) {
+      setup_ = *costs.nccl;
+      setup_->nvswitch = setup_->nvswitch && HasNvSwitch();
+    }
+  }
+
+  const sim::CollectiveRequest& request() const { return request_; }
+  bool Sends() const { return group_.ranks > 1 && request_.size.count() > 0; }
+
+  // The one that is taken.
+  Candidate Take() {
+    if (setup_ && sim::FunctionOf(request_.kind) && !request_.algorithm) {
+      std::vector<sim::NcclPrediction> predictions = Predictions();
+      std::stable_sort(predictions.begin(), predictions.end(),
+                       [](const auto& a, const auto& b) { return a.time_us < b.time_us; });
+      for (const sim::NcclPrediction& prediction : predictions) {
+        const CollectiveTiming* timing = TimingOf(prediction.algorithm, prediction.protocol);
+        if (timing != nullptr) return Lower(*timing, prediction.time_us);
+      }
+    }
+    std::optional<Candidate> best;
+    for (const CollectiveTiming* timing : TimingsToTry()) {
+      Candidate candidate = Lower(*timing, std::nullopt);
+      if (!best || candidate.way.idle < best->way.idle) best = std::move(candidate);
+    }
+    CHECK(best.has_value());
+    return *std::move(best);
+  }
+
+  std::vector<CollectiveWay> All() {
+    std::vector<sim::NcclPrediction> predictions;
+    if (setup_ && sim::FunctionOf(request_.kind)) predictions = Predictions();
+    const CollectiveWay taken = Take().way;
+    std::vector<CollectiveWay> ways;
+    for (const CollectiveTiming& timing : costs_.timing) {
+      if (!CanUse(timing)) continue;
+      std::optional<double> us;
+      for (const sim::NcclPrediction& prediction : predictions) {
+        if (prediction.algorithm == timing.algorithm && prediction.protocol == timing.protocol)
+          us = prediction.time_us;
+      }
+      if (!predictions.empty() && !us) continue;  // NCCL would not do it
+      ways.push_back(Lower(timing, us).way);
+      ways.back().taken = taken.algorithm == ways.back().algorithm && taken.protocol == ways.back().protocol;
+    }
+    return ways;
+  }
+
+ private:
+  bool HasNvSwitch() const {
+    return std::all_of(devices_.begin(), devices_.end(),
+                       [&](std::uint32_t device) { return fabric_.router->ToNvSwitch(device).has_value(); });
+  }
+
+  std::vector<sim::NcclPrediction> Predictions() const {
+    return sim::PredictAll(*setup_, group_, request_.kind, request_.size);
+  }
+
+  // Sends and receives have figures of their own, or the ring's.
+  bool CanUse(const CollectiveTiming& timing) const {
+    if (sim::FunctionOf(request_.kind)) {
+      if (request_.algorithm && *request_.algorithm != timing.algorithm) return false;
+      const bool switched =
+          timing.algorithm == sim::Algorithm::kNvls || timing.algorithm == sim::Algorithm::kNvlsTree;
+      return sim::Serves(timing.algorithm, request_.kind, request_.group) && (!switched || HasNvSwitch());
+    }
+    const bool has_own = std::any_of(costs_.timing.begin(), costs_.timing.end(), [](const auto& other) {
+      return other.algorithm == sim::Algorithm::kPointToPoint;
+    });
+    return timing.algorithm == (has_own ? sim::Algorithm::kPointToPoint : sim::Algorithm::kRing);
+  }
+
+  const CollectiveTiming* TimingOf(sim::Algorithm algorithm, sim::Protocol protocol) const {
+    for (const CollectiveTiming& timing : costs_.timing) {
+      if (timing.algorithm == algorithm && timing.protocol == protocol && CanUse(timing)) return &timing;
+    }
+    return nullptr;
+  }
+
+  std::vector<const CollectiveTiming*> TimingsToTry() const {
+    std::vector<const CollectiveTiming*> timings;
+    for (const CollectiveTiming& timing : costs_.timing) {
+      if (CanUse(timing)) timings.push_back(&timing);
+    }
+    // NCCL takes LL for small messages, whatever is faster.
+    const bool own = !timings.empty() && timings.front()->algorithm == sim::Algorithm::kPointToPoint;
+    if (!setup_ || !own || sim::FunctionOf(request_.kind)) return timings;
+    const bool one =
+        request_.kind == sim::CollectiveKind::kSendRecv || request_.kind == sim::CollectiveKind::kRingShift;
+    const sim::Bytes to_a_peer(request_.size.count() / (one ? 1 : group_.ranks));
+    const sim::Protocol protocol = sim::PointToPointProtocol(*setup_, to_a_peer);
+    for (const CollectiveTiming* timing : timings) {
+      if (timing->protocol == protocol) return {timing};
+    }
+    return timings;
+  }
+
+  Candidate Lower(const CollectiveTiming& timing, std::optional<double> nccl_us) {
+    sim::CollectiveRequest request = request_;
+    // Without a choice it is the kind's own algorithm, also where the ring's figures stand in for it.
+    if (sim::FunctionOf(request.kind)) request.algorithm = timing.algorithm;
+    auto plan = plans_.find(timing.algorithm);
+    if (plan == plans_.end()) {
+      plan = plans_.emplace(timing.algorithm, PlanOn(fabric_, request, devices_)).first;
+    }
+    Candidate candidate{{.algorithm = request.algorithm.value_or(sim::Algorithm::kPointToPoint),
+                         .protocol = timing.protocol,
+                         .nccl_us = nccl_us,
+                         .taken = true},
+                        WithTiming(fabric_, request, plan->second, timing, chunk_)};
+    candidate.way.idle = IdleTime(fabric_, candidate.lowered.traffic);
+    if (setup_ && sim::FunctionOf(request.kind)) {
+      candidate.way.channels =
+          sim::ChannelsUsed(*setup_, group_, timing.algorithm, timing.protocol, request.size);
+    }
+    return candidate;
+  }
+
+  const topologies::Fabric& fabric_;
+  const CollectiveCosts& costs_;
+  sim::CollectiveRequest request_;
+  std::span<const std::uint32_t> devices_;
+  sim::Bytes chunk_;
+  sim::NcclGroup group_;
+  std::optional<sim::NcclSetup> setup_;
+  std::map<sim::Algorithm, Planned> plans_;
+};
 
 }  // namespace
 
@@ -233,87 +347,67 @@ sim::Duration IdleTime(const topologies::Fabric& fabric, const sim::TrafficDescr
   return traffic.latency + flows;
 }
 
-namespace {
-
-// With the protocol that is fastest on the idle fabric.
-Lowered Lower(const topologies::Fabric& fabric, std::span<const hardware::CollectiveTiming> timing,
-              const sim::CollectiveRequest& request, std::span<const std::uint32_t> devices,
-              sim::Bytes chunk) {
-  Plan plan{sim::PlanCollective(request), {}, {}};
-  for (const sim::CoupledFlow& flow : plan.collective.flows) {
-    plan.loads.push_back(LoadsOf(fabric, devices, flow.edges));
-    std::vector<LinkLoads>& edges = plan.edges.emplace_back();
-    if (!flow.is_chain) continue;
-    for (const sim::EdgeLoad& edge : flow.edges) {
-      edges.push_back(LoadsOf(fabric, devices, std::span(&edge, 1)));
-    }
-  }
-  Lowered best;
-  sim::Duration best_time = sim::Duration::Max();
-  for (const hardware::CollectiveTiming& protocol : timing) {
-    if (plan.collective.flows.empty()) break;
-    Lowered lowered = WithProtocol(fabric, plan, protocol, chunk);
-    const sim::Duration time = IdleTime(fabric, lowered.traffic);
-    if (time >= best_time) continue;
-    best_time = time;
-    best = std::move(lowered);
-  }
-  best.traffic.name = sim::ToText(request.kind);
-  best.traffic.size = request.size;
-  return best;
+std::vector<CollectiveWay> WaysOf(const topologies::Fabric& fabric, const CollectiveCosts& costs,
+                                  sim::CollectiveRequest request, std::span<const std::uint32_t> devices,
+                                  sim::Bytes chunk) {
+  Planner planner(fabric, costs, std::move(request), devices, chunk);
+  return planner.Sends() ? planner.All() : std::vector<CollectiveWay>();
 }
 
-}  // namespace
-
-sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
-                                        std::span<const hardware::CollectiveTiming> timing,
+sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric, const CollectiveCosts& costs,
                                         sim::CollectiveKind kind, sim::Bytes size,
                                         std::span<const std::uint32_t> devices, sim::Bytes chunk) {
-  return LowerCollective(fabric, timing, {.kind = kind, .size = size}, devices, chunk);
+  return LowerCollective(fabric, costs, {.kind = kind, .size = size}, devices, chunk);
 }
 
-sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
-                                        std::span<const hardware::CollectiveTiming> timing,
+sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric, const CollectiveCosts& costs,
                                         sim::CollectiveRequest request,
                                         std::span<const std::uint32_t> devices, sim::Bytes chunk) {
-  request.group = CommunicatorOf(fabric, devices);
-  return Lower(fabric, timing, request, devices, chunk).traffic;
+  Planner planner(fabric, costs, std::move(request), devices, chunk);
+  if (planner.Sends()) return planner.Take().lowered.traffic;
+  return {.name = sim::ToText(planner.request().kind), .size = planner.request().size};
 }
 
-ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
-                               std::span<const hardware::CollectiveTiming> timing, sim::CollectiveKind kind,
-                               sim::Bytes size, std::span<const std::uint32_t> devices, sim::Bytes chunk) {
-  return LowerIntoChunks(fabric, timing, {.kind = kind, .size = size}, devices, chunk);
+ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const CollectiveCosts& costs,
+                               sim::CollectiveKind kind, sim::Bytes size,
+                               std::span<const std::uint32_t> devices, sim::Bytes chunk) {
+  return LowerIntoChunks(fabric, costs, {.kind = kind, .size = size}, devices, chunk);
 }
 
-ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
-                               std::span<const hardware::CollectiveTiming> timing,
+ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const CollectiveCosts& costs,
                                sim::CollectiveRequest request, std::span<const std::uint32_t> devices,
                                sim::Bytes chunk) {
-  request.group = CommunicatorOf(fabric, devices);
-  const Lowered whole = Lower(fabric, timing, request, devices, chunk);
+  Planner planner(fabric, costs, std::move(request), devices, chunk);
   ChunkedTraffic chunked;
-  chunked.rendezvous = whole.traffic;
-  chunked.rendezvous.flows.clear();
-  if (whole.protocol == nullptr) return chunked;
-  chunked.rendezvous.latency = whole.traffic.latency - whole.fill;        // the transfers fill by themselves
-  std::map<std::pair<std::uint32_t, std::uint32_t>, LinkLoads> loads_of;  // by edge
-  std::vector<std::map<std::uint32_t, std::size_t>> edge_of;              // by channel and sender
-  for (const sim::CoupledFlow& flow : sim::PlanCollective(request).flows) {
-    std::map<std::uint32_t, std::size_t>& edges = edge_of.emplace_back();
-    for (std::size_t i = 0; i < flow.edges.size(); ++i) edges.emplace(flow.edges[i].from, i);
+  chunked.rendezvous = {.name = sim::ToText(planner.request().kind), .size = planner.request().size};
+  if (!planner.Sends()) return chunked;
+  const Candidate taken = planner.Take();
+  const Lowered& whole = taken.lowered;
+  chunked.rendezvous.latency = whole.traffic.latency - whole.fill;  // the transfers fill by themselves
+  sim::CollectiveRequest same = planner.request();
+  if (sim::FunctionOf(same.kind)) same.algorithm = taken.way.algorithm;
+
+  using Edge = std::pair<std::uint32_t, std::uint32_t>;
+  std::map<Edge, LinkLoads> loads_of;
+  std::vector<std::map<Edge, std::size_t>> edge_of;  // by channel
+  for (const sim::CoupledFlow& flow : sim::PlanCollective(same).flows) {
+    std::map<Edge, std::size_t>& edges = edge_of.emplace_back();
+    for (std::size_t i = 0; i < flow.edges.size(); ++i) {
+      edges.emplace(Edge{flow.edges[i].from, flow.edges[i].to}, i);
+    }
   }
-  for (sim::Transfer& transfer : sim::ExpandIntoChunks(request, chunk)) {
+  for (sim::Transfer& transfer : sim::ExpandIntoChunks(same, chunk)) {
     const auto [loads, is_new] = loads_of.try_emplace({transfer.from, transfer.to});
     const sim::EdgeLoad edge{transfer.from, transfer.to, 1};
     if (is_new) loads->second = LoadsOf(fabric, devices, std::span(&edge, 1));
     sim::TrafficDescription traffic{.name = "chunk", .size = transfer.size};
-    const sim::ByteRate limit =
-        whole.rates.empty() ? whole.limit
-                            : whole.rates[transfer.channel][edge_of[transfer.channel].at(transfer.from)];
-    traffic.flows.push_back(FlowOf({.size = transfer.size}, loads->second, *whole.protocol, limit));
-    chunked.transfers.push_back(
-        {std::move(traffic), transfer.from, transfer.to, transfer.channel, std::move(transfer.after)});
+    const std::uint32_t channel = transfer.channel;
+    const sim::ByteRate limit = whole.rates.empty()
+                                    ? whole.limits.front()
+                                    : whole.rates[channel][edge_of[channel].at({transfer.from, transfer.to})];
+    traffic.flows.push_back(FlowOf({.size = transfer.size}, loads->second, *whole.timing, limit));
+    chunked.transfers.push_back({std::move(traffic), transfer.from, transfer.to, 2 * channel + transfer.lane,
+                                 std::move(transfer.after)});
   }
   return chunked;
 }

@@ -1,24 +1,27 @@
 // Lowering: a collective over named devices becomes traffic on links.
 //
-// The algorithm says which member loads which edge how often; the router says
-// which links an edge crosses. Their product, summed per link, is one coupled
-// flow. Latency and wire overhead come from the protocol (LL, LL128, Simple)
-// that would be fastest on the idle fabric, as NCCL chooses.
+// NCCL's tuner says by which algorithm and protocol (sim/collective/nccl_tuner.h). The algorithm says which
+// member loads which edge how often; the router says which links an edge crosses. Their product,
+// summed per link, is one coupled flow. Latency and wire overhead come from the device's
+// figures for that algorithm and protocol.
 //
-// The fill of a chain (broadcast) is latency too: one chunk over every edge but
-// the slowest, each at the rate that it has while all channels are busy. So it is
-// not stretched when other traffic slows the flow down, and fast edges inside a
+// The fill of what moves in loops (broadcast, trees, NVLS) is latency too: one loop over
+// its longest path, but what its slowest edge needs anyway, each edge at the rate that it has while all
+// channels are busy. So it is not stretched when other traffic slows the flow down, and fast edges inside a
 // node are not charged at the rate of the slow ones between nodes.
 
 #ifndef SCENARIOS_LOWERING_H_
 #define SCENARIOS_LOWERING_H_
 
+#include <concepts>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "hardware/device.h"
 #include "sim/collective/collective.h"
+#include "sim/collective/nccl_tuner.h"
 #include "sim/program/program_builder.h"
 #include "topologies/fabric.h"
 
@@ -28,20 +31,49 @@ namespace scenarios {
 // Source: NCCL 2.30, src/include/device.h: 4 MiB buffer in 8 steps, 4 steps a chunk.
 inline constexpr sim::Bytes kNcclChunk{std::int64_t{2} << 20};
 
+// What collectives cost on one kind of device, and who chooses how they are done.
+struct CollectiveCosts {
+  CollectiveCosts(const hardware::Device& device)  // NOLINT: implicit on purpose
+      : timing(device.collective_timing), nccl(&device.nccl) {}
+  // Without a tuner: what is fastest on the idle fabric.
+  template <typename Timings>
+  requires std::convertible_to<Timings, std::span<const hardware::CollectiveTiming>> CollectiveCosts(
+      const Timings& timings)
+      : timing(timings) {}  // NOLINT: implicit on purpose
+
+  std::span<const hardware::CollectiveTiming> timing;  // RING's serve sends and receives too, if P2P has none
+  const sim::NcclSetup* nccl = nullptr;
+};
+
+// One way to do a collective.
+struct CollectiveWay {
+  sim::Algorithm algorithm = sim::Algorithm::kRing;
+  sim::Protocol protocol = sim::Protocol::kSimple;
+  std::optional<double> nccl_us;  // what NCCL's own model says; none for sends and receives
+  sim::Duration idle;             // what it takes here on the idle fabric
+  int channels = 0;               // thread blocks, one SM each; 0 = not known
+  bool taken = false;             // by NCCL, or the fastest where nobody chooses
+};
+
+// All ways to do it that the fabric and the environment allow; one of them is taken. Empty where there is
+// nothing to send.
+std::vector<CollectiveWay> WaysOf(const topologies::Fabric& fabric, const CollectiveCosts& costs,
+                                  sim::CollectiveRequest request, std::span<const std::uint32_t> devices,
+                                  sim::Bytes chunk = kNcclChunk);
+
 // The members' domains and rails. REQUIRES: every device is in the fabric
 sim::Communicator CommunicatorOf(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices);
 
 // Traffic of one collective over `devices` (positions of the group). One member
 // or zero bytes give traffic without flows or latency.
-sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
-                                        std::span<const hardware::CollectiveTiming> timing,
+sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric, const CollectiveCosts& costs,
                                         sim::CollectiveKind kind, sim::Bytes size,
                                         std::span<const std::uint32_t> devices,
                                         sim::Bytes chunk = kNcclChunk);
 
-// The same with all that a request says but its group, which `devices` give.
-sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
-                                        std::span<const hardware::CollectiveTiming> timing,
+// The same with all that a request says but its group, which `devices` give. A request that names an
+// algorithm gets that one, by its fastest protocol.
+sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric, const CollectiveCosts& costs,
                                         sim::CollectiveRequest request,
                                         std::span<const std::uint32_t> devices,
                                         sim::Bytes chunk = kNcclChunk);
@@ -51,19 +83,17 @@ sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric,
 struct ChunkedTraffic {
   struct Transfer {
     sim::TrafficDescription traffic;
-    std::uint32_t from = 0, to = 0;    // positions in the group
+    std::uint32_t from = 0, to = 0;    // positions in the group, or one of them sim::kNvSwitch
     std::uint32_t channel = 0;         // of one channel, an edge carries one transfer after the other
     std::vector<std::uint32_t> after;  // earlier entries
   };
   sim::TrafficDescription rendezvous;
   std::vector<Transfer> transfers;
 };
-ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
-                               std::span<const hardware::CollectiveTiming> timing, sim::CollectiveKind kind,
-                               sim::Bytes size, std::span<const std::uint32_t> devices,
-                               sim::Bytes chunk = kNcclChunk);
-ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric,
-                               std::span<const hardware::CollectiveTiming> timing,
+ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const CollectiveCosts& costs,
+                               sim::CollectiveKind kind, sim::Bytes size,
+                               std::span<const std::uint32_t> devices, sim::Bytes chunk = kNcclChunk);
+ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const CollectiveCosts& costs,
                                sim::CollectiveRequest request, std::span<const std::uint32_t> devices,
                                sim::Bytes chunk = kNcclChunk);
 

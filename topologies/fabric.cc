@@ -96,6 +96,9 @@ const char* ToText(Tier tier) {
   return "";
 }
 
+std::optional<Route> Router::ToNvSwitch(std::uint32_t) const { return std::nullopt; }
+std::optional<Route> Router::FromNvSwitch(std::uint32_t) const { return std::nullopt; }
+
 std::string Fabric::LinkName(sim::LinkId link) const {
   CHECK(link.pos() < links.size());
   return vertices[links[link.pos()].from.pos()].name + " -> " + vertices[links[link.pos()].to.pos()].name;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -89,6 +90,10 @@ class Router {
   // From one device to another one; the same pair gives the same route.
   // REQUIRES: both < number of devices
   virtual Route Between(std::uint32_t from_device, std::uint32_t to_device) const = 0;
+  // Between a device and the NVLink switch of its domain, which can add up and copy out; no value where
+  // there is no such switch.
+  virtual std::optional<Route> ToNvSwitch(std::uint32_t device) const;
+  virtual std::optional<Route> FromNvSwitch(std::uint32_t device) const;
 };
 
 // Immutable once built; cheap to copy.

@@ -154,4 +154,17 @@ Route NodeRouter::Between(std::uint32_t from_device, std::uint32_t to_device) co
   return path.Take();
 }
 
+std::optional<Route> NodeRouter::NvSwitchLink(std::uint32_t device, bool up) const {
+  CHECK(device < plan_.nodes * plan_.devices);
+  if (!plan_.nvlink) return std::nullopt;
+  const sim::LinkId link = plan_.Nvlink(device / plan_.devices, device % plan_.devices);
+  return Route{.uses = {{up ? link : sim::LinkId(link.value() + 1), 1}},
+               .latency = plan_.shape.nvlink_latency};
+}
+
+std::optional<Route> NodeRouter::ToNvSwitch(std::uint32_t device) const { return NvSwitchLink(device, true); }
+std::optional<Route> NodeRouter::FromNvSwitch(std::uint32_t device) const {
+  return NvSwitchLink(device, false);
+}
+
 }  // namespace topologies

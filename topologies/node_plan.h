@@ -74,8 +74,12 @@ class NodeRouter final : public Router {
  public:
   explicit NodeRouter(const NodePlan& plan) : plan_(plan) {}
   Route Between(std::uint32_t from_device, std::uint32_t to_device) const override;
+  std::optional<Route> ToNvSwitch(std::uint32_t device) const override;
+  std::optional<Route> FromNvSwitch(std::uint32_t device) const override;
 
  private:
+  std::optional<Route> NvSwitchLink(std::uint32_t device, bool up) const;
+
   NodePlan plan_;
 };
 

@@ -15,6 +15,7 @@ namespace sim {
 
 struct CollectiveAlgorithm {
   std::string_view name;
+  Algorithm algorithm;                    // as NCCL calls it
   std::span<const CollectiveKind> kinds;  // what it serves
   // Both are called only with something to send: two members or more (exactly
   // two for send/recv), one byte or more, and a chunk of one byte or more.
@@ -22,11 +23,11 @@ struct CollectiveAlgorithm {
   std::vector<Transfer> (*expand)(const CollectiveRequest& request, Bytes chunk);
 };
 
-// The first that serves a kind is the one that PlanCollective takes.
+// The first that serves a kind is the one that PlanCollective takes where the request names none.
 std::span<const CollectiveAlgorithm> CollectiveAlgorithms();
 
 // ring.cc: flat rings, one a rail, for all-reduce, all-gather, reduce-scatter;
-// the same rings cut open at the root (member 0) for broadcast.
+// the same rings cut open at the root (member 0) for broadcast and reduce.
 CollectivePlan PlanRing(const CollectiveRequest& request);
 std::vector<Transfer> ExpandRing(const CollectiveRequest& request, Bytes chunk);
 
@@ -46,6 +47,26 @@ std::vector<Transfer> ExpandSendRecv(const CollectiveRequest& request, Bytes chu
 // ring_shift.cc: every member sends to the next one.
 CollectivePlan PlanRingShift(const CollectiveRequest& request);
 std::vector<Transfer> ExpandRingShift(const CollectiveRequest& request, Bytes chunk);
+
+// tree.cc: chains inside domains, a double binary tree over them; all-reduce.
+CollectivePlan PlanTree(const CollectiveRequest& request);
+std::vector<Transfer> ExpandTree(const CollectiveRequest& request, Bytes chunk);
+
+// nvls.cc: the NVLink switch of the group's one domain adds up and copies out.
+CollectivePlan PlanNvls(const CollectiveRequest& request);
+std::vector<Transfer> ExpandNvls(const CollectiveRequest& request, Bytes chunk);
+
+// nvls_tree.cc: NVLS in each domain, a double binary tree on each rail; all-reduce.
+CollectivePlan PlanNvlsTree(const CollectiveRequest& request);
+std::vector<Transfer> ExpandNvlsTree(const CollectiveRequest& request, Bytes chunk);
+
+// pat.cc: log2(n) steps of doubling distance; all-gather, reduce-scatter.
+CollectivePlan PlanPat(const CollectiveRequest& request);
+std::vector<Transfer> ExpandPat(const CollectiveRequest& request, Bytes chunk);
+
+// gather_scatter.cc: every member to the root, or back.
+CollectivePlan PlanGatherScatter(const CollectiveRequest& request);
+std::vector<Transfer> ExpandGatherScatter(const CollectiveRequest& request, Bytes chunk);
 
 }  // namespace sim
 

@@ -1,6 +1,8 @@
 #include "sim/collective/collective.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include "sim/base/check.h"
 #include "sim/collective/algorithms.h"
@@ -9,25 +11,41 @@ namespace sim {
 namespace {
 
 constexpr CollectiveKind kRingKinds[] = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
-                                         CollectiveKind::kReduceScatter, CollectiveKind::kBroadcast};
+                                         CollectiveKind::kReduceScatter, CollectiveKind::kBroadcast,
+                                         CollectiveKind::kReduce};
+constexpr CollectiveKind kTreeKinds[] = {CollectiveKind::kAllReduce};
+constexpr CollectiveKind kNvlsKinds[] = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
+                                         CollectiveKind::kReduceScatter};
+constexpr CollectiveKind kPatKinds[] = {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter};
+constexpr CollectiveKind kRootKinds[] = {CollectiveKind::kGather, CollectiveKind::kScatter};
 constexpr CollectiveKind kAllToAllKinds[] = {CollectiveKind::kAllToAll};
 constexpr CollectiveKind kByNodeKinds[] = {CollectiveKind::kAllToAllByNode};
 constexpr CollectiveKind kSendRecvKinds[] = {CollectiveKind::kSendRecv};
 constexpr CollectiveKind kRingShiftKinds[] = {CollectiveKind::kRingShift};
 
+constexpr Algorithm kP2p = Algorithm::kPointToPoint;
+
 constexpr CollectiveAlgorithm kAlgorithms[] = {
-    {"ring", kRingKinds, PlanRing, ExpandRing},
-    {"all-to-all", kAllToAllKinds, PlanAllToAll, ExpandAllToAll},
-    {"all-to-all by node", kByNodeKinds, PlanAllToAllByNode, ExpandAllToAllByNode},
-    {"send/recv", kSendRecvKinds, PlanSendRecv, ExpandSendRecv},
-    {"ring shift", kRingShiftKinds, PlanRingShift, ExpandRingShift},
+    {"ring", Algorithm::kRing, kRingKinds, PlanRing, ExpandRing},
+    {"tree", Algorithm::kTree, kTreeKinds, PlanTree, ExpandTree},
+    {"NVLS", Algorithm::kNvls, kNvlsKinds, PlanNvls, ExpandNvls},
+    {"NVLS tree", Algorithm::kNvlsTree, kTreeKinds, PlanNvlsTree, ExpandNvlsTree},
+    {"PAT", Algorithm::kPat, kPatKinds, PlanPat, ExpandPat},
+    {"all-to-all", kP2p, kAllToAllKinds, PlanAllToAll, ExpandAllToAll},
+    {"all-to-all by node", kP2p, kByNodeKinds, PlanAllToAllByNode, ExpandAllToAllByNode},
+    {"gather and scatter", kP2p, kRootKinds, PlanGatherScatter, ExpandGatherScatter},
+    {"send/recv", kP2p, kSendRecvKinds, PlanSendRecv, ExpandSendRecv},
+    {"ring shift", kP2p, kRingShiftKinds, PlanRingShift, ExpandRingShift},
 };
 
-const CollectiveAlgorithm& AlgorithmFor(CollectiveKind kind) {
+bool ServesKind(const CollectiveAlgorithm& algorithm, CollectiveKind kind) {
+  return std::find(algorithm.kinds.begin(), algorithm.kinds.end(), kind) != algorithm.kinds.end();
+}
+
+const CollectiveAlgorithm& AlgorithmFor(const CollectiveRequest& request) {
   for (const CollectiveAlgorithm& algorithm : kAlgorithms) {
-    if (std::find(algorithm.kinds.begin(), algorithm.kinds.end(), kind) != algorithm.kinds.end()) {
-      return algorithm;
-    }
+    if (request.algorithm && *request.algorithm != algorithm.algorithm) continue;
+    if (ServesKind(algorithm, request.kind)) return algorithm;
   }
   CHECK(false && "a kind that no algorithm serves");
   return kAlgorithms[0];
@@ -38,6 +56,7 @@ bool Sends(const CollectiveRequest& request) {
   CHECK(request.size.count() >= 0);
   CHECK(request.group.size() >= 1 && request.group.rail.size() == request.group.domain.size());
   CHECK(request.kind != CollectiveKind::kSendRecv || request.group.size() == 2);
+  CHECK(!request.algorithm || Serves(*request.algorithm, request.kind, request.group));
   CHECK(request.uneven == Uneven::kNo || request.parts.size() == request.group.size());
   return request.group.size() >= 2 && request.size.count() > 0;
 }
@@ -62,21 +81,48 @@ const char* ToText(CollectiveKind kind) {
       return "all-to-all by node";
     case CollectiveKind::kRingShift:
       return "ring shift";
+    case CollectiveKind::kReduce:
+      return "reduce";
+    case CollectiveKind::kGather:
+      return "gather";
+    case CollectiveKind::kScatter:
+      return "scatter";
   }
   return "?";
 }
 
 std::span<const CollectiveAlgorithm> CollectiveAlgorithms() { return kAlgorithms; }
 
+bool Serves(Algorithm algorithm, CollectiveKind kind, const Communicator& group) {
+  const bool known = std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms), [&](const auto& candidate) {
+    return candidate.algorithm == algorithm && ServesKind(candidate, kind);
+  });
+  std::map<std::uint32_t, std::uint32_t> members;  // by domain
+  for (const std::uint32_t domain : group.domain) ++members[domain];
+  switch (algorithm) {
+    case Algorithm::kNvls:
+      return known && members.size() == 1 && group.size() >= 3;
+    case Algorithm::kNvlsTree: {
+      const std::uint32_t first = members.begin()->second;
+      return known && members.size() > 1 && first >= 3 &&
+             std::all_of(members.begin(), members.end(), [&](const auto& of) { return of.second == first; });
+    }
+    case Algorithm::kPat:
+      return known && members.size() == group.size();
+    default:
+      return known;
+  }
+}
+
 CollectivePlan PlanCollective(const CollectiveRequest& request) {
   if (!Sends(request)) return {};
-  return AlgorithmFor(request.kind).plan(request);
+  return AlgorithmFor(request).plan(request);
 }
 
 std::vector<Transfer> ExpandIntoChunks(const CollectiveRequest& request, Bytes chunk) {
   CHECK(chunk.count() > 0);
   if (!Sends(request)) return {};
-  return AlgorithmFor(request.kind).expand(request, chunk);
+  return AlgorithmFor(request).expand(request, chunk);
 }
 
 Fraction BusBandwidthFactor(CollectiveKind kind, std::uint32_t members) {
@@ -88,8 +134,11 @@ Fraction BusBandwidthFactor(CollectiveKind kind, std::uint32_t members) {
     case CollectiveKind::kAllGather:
     case CollectiveKind::kReduceScatter:
     case CollectiveKind::kAllToAll:
+    case CollectiveKind::kGather:
+    case CollectiveKind::kScatter:
       return {n - 1, n};
     case CollectiveKind::kBroadcast:
+    case CollectiveKind::kReduce:
     case CollectiveKind::kSendRecv:
     case CollectiveKind::kAllToAllByNode:
     case CollectiveKind::kRingShift:

@@ -9,15 +9,18 @@
 #define SIM_COLLECTIVE_COLLECTIVE_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/base/check.h"
 #include "sim/base/units.h"
+#include "sim/collective/algorithm.h"
 
 namespace sim {
 
 // Sizes follow nccl-tests: all-reduce the whole buffer; all-gather the output;
-// reduce-scatter the input; broadcast, send/recv and ring shift the message; all-to-all
+// reduce-scatter the input; broadcast, reduce, send/recv and ring shift the message; gather and
+// scatter what all parts are together; all-to-all
 // what one member sends to all (its own part included); all-to-all by node what
 // one member sends, over both kinds of links together.
 enum class CollectiveKind : std::uint8_t {
@@ -29,6 +32,9 @@ enum class CollectiveKind : std::uint8_t {
   kSendRecv,
   kAllToAllByNode,
   kRingShift,  // each member sends to the next of the group, the last to the first
+  kReduce,     // to member 0
+  kGather,     // to member 0
+  kScatter,    // from member 0
 };
 
 const char* ToText(CollectiveKind kind);  // "all-reduce", "all-gather", ...
@@ -57,13 +63,23 @@ struct CollectiveRequest {
   // Of an uneven all-to-all, by member: its part of `size` relative to the others', 0 ... 1000.
   // `size` is what one member sends by receiver, and what one receives by sender.
   std::vector<std::uint32_t> parts = {};
+  std::optional<Algorithm> algorithm = {};  // else the first that serves the kind
 };
+
+// An end of an edge that is no member: the NVLink switch of the other end's domain.
+inline constexpr std::uint32_t kNvSwitch = UINT32_MAX;
 
 // How often a coupled flow crosses the edge from one member to another while
 // it makes one unit of progress.
 struct EdgeLoad {
-  std::uint32_t from = 0, to = 0;  // positions in the group
+  std::uint32_t from = 0, to = 0;  // positions in the group, or one of them kNvSwitch
   std::uint32_t weight = 1;
+};
+
+// One step of a loop on its way: an edge, and the part of the loop that crosses it then.
+struct PathStep {
+  std::uint32_t edge = 0;  // position in CoupledFlow::edges
+  std::uint32_t numerator = 1, denominator = 1;
 };
 
 // One coupled flow: all its edges advance in lockstep. Progress counts bytes
@@ -71,20 +87,23 @@ struct EdgeLoad {
 struct CoupledFlow {
   Bytes size;
   std::int64_t numerator = 1, denominator = 1;
-  std::uint32_t share = 1;  // progress / share is the rate of one active connection
-  // Whether the data moves along the edges in their order, chunk by chunk, so
-  // that one edge after the other starts; else all work from the start.
-  bool is_chain = false;
+  std::uint32_t share = 1;               // progress / share is the rate of one active connection
   std::uint32_t weight_denominator = 1;  // of the edges' weights
   std::vector<EdgeLoad> edges;
+  // Where data moves in loops, so that one edge after the other starts: the longest way that a
+  // loop takes through the edges. Empty: all edges work from the start.
+  std::vector<PathStep> path = {};
+  std::uint32_t chunks_a_loop = 1;  // a loop is this many chunks of `size`
 };
 
-// A chain cuts its bytes into the fewest near-equal chunks of at most `chunk`.
+// Bytes are cut into the fewest near-equal loops of at most `chunks_a_loop` chunks of at most `chunk`.
 // REQUIRES: size > 0, chunk > 0
-constexpr std::uint32_t ChunksOfChain(Bytes size, Bytes chunk) {
-  const std::int64_t chunks = (size.count() - 1) / chunk.count() + 1;
-  CHECK(size.count() > 0 && chunk.count() > 0 && chunks <= UINT32_MAX);
-  return static_cast<std::uint32_t>(chunks);
+constexpr std::uint32_t LoopsOf(Bytes size, Bytes chunk, std::uint32_t chunks_a_loop = 1) {
+  const Wide loop = static_cast<Wide>(chunk.count()) * chunks_a_loop;
+  CHECK(size.count() > 0 && loop > 0);
+  const Wide loops = (size.count() - 1) / loop + 1;
+  CHECK(loops <= UINT32_MAX);
+  return static_cast<std::uint32_t>(loops);
 }
 
 // What a collective costs: its flows (which run side by side) after a delay of
@@ -95,20 +114,24 @@ struct CollectivePlan {
   std::uint32_t steps_between = 0;
 };
 
-// The plan of the flat multi-rail ring family, of pairwise all-to-all and of
-// send/recv. The table of them is in algorithms.h.
-// REQUIRES: size >= 0, at least one member; exactly two for send/recv
+// The plan by the request's algorithm. The table of them is in algorithms.h.
+// REQUIRES: size >= 0, at least one member; exactly two for send/recv; Serves(...)
 CollectivePlan PlanCollective(const CollectiveRequest& request);
+
+// Whether there is a plan for a kind by an algorithm over such a group: NVLS needs one domain and
+// three members, PAT one member a domain, NVLSTree as many members in each domain.
+bool Serves(Algorithm algorithm, CollectiveKind kind, const Communicator& group);
 
 // One transfer of the chunk expansion. It starts when those in `after` have
 // ended.
 struct Transfer {
-  std::uint32_t from = 0, to = 0;    // positions in the group
+  std::uint32_t from = 0, to = 0;    // positions in the group, or one of them kNvSwitch
   Bytes size;                        // > 0: nothing is sent where a part is empty
   std::vector<std::uint32_t> after;  // indices of earlier transfers
   std::uint32_t piece = 0;           // the piece of the data that it carries, counted over the expansion
   bool reduces = false;              // the receiver adds it to its own copy, instead of taking its place
   std::uint32_t channel = 0;         // channels do not wait for each other, also where they share an edge
+  std::uint32_t lane = 0;            // nor do lanes of a channel: 0 or 1
 };
 
 // The same collective, transfer by transfer, cut into chunks of `chunk` bytes

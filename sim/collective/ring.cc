@@ -4,7 +4,7 @@
 //
 // Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for
 // clusters of workstations", JPDC 69(2), 2009; NCCL, src/device/all_reduce.h,
-// all_gather.h, reduce_scatter.h and broadcast.h (ring parts); steps as in its
+// all_gather.h, reduce_scatter.h, broadcast.h and reduce.h (ring parts); steps as in its
 // src/graph/tuning.cc.
 
 #include <algorithm>
@@ -19,10 +19,15 @@ namespace {
 
 using Ring = std::vector<std::uint32_t>;
 
-// Broadcast cuts the ring open before the root, which is member 0.
-Ring ChainFromRoot(Ring ring) {
-  std::rotate(ring.begin(), std::find(ring.begin(), ring.end(), 0u), ring.end());
+// Broadcast cuts the ring open before the root, which is member 0, and reduce behind it.
+Ring ChainOf(CollectiveKind kind, Ring ring) {
+  const auto root = std::find(ring.begin(), ring.end(), 0u);
+  std::rotate(ring.begin(), kind == CollectiveKind::kReduce ? root + 1 : root, ring.end());
   return ring;
+}
+
+bool IsChain(CollectiveKind kind) {
+  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce;
 }
 
 // Edges of the chain that cross from one domain into another.
@@ -35,15 +40,18 @@ std::uint32_t CrossingsOf(const Ring& chain, const Communicator& group) {
 }
 
 // One flow a channel; channels that get no byte of a tiny message do not run.
-CollectivePlan PlanBroadcast(const CollectiveRequest& request) {
+CollectivePlan PlanChains(const CollectiveRequest& request) {
   const RingOrder order = OrderRings(request.group);
   const auto channels = static_cast<std::uint32_t>(order.rings.size());
   CollectivePlan plan;
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
-    const Ring chain = ChainFromRoot(order.rings[channel]);
-    CoupledFlow flow{.size = PartSize(request.size, channels, channel), .is_chain = true, .edges = {}};
+    const Ring chain = ChainOf(request.kind, order.rings[channel]);
+    CoupledFlow flow{.size = PartSize(request.size, channels, channel), .edges = {}};
     if (flow.size == Bytes(0)) break;
-    for (std::size_t i = 1; i < chain.size(); ++i) flow.edges.push_back({chain[i - 1], chain[i]});
+    for (std::uint32_t i = 1; i < chain.size(); ++i) {
+      flow.edges.push_back({chain[i - 1], chain[i]});
+      flow.path.push_back({i - 1});
+    }
     plan.flows.push_back(std::move(flow));
     // The slowest channel's: the root enters its own domain on one of them only.
     plan.steps_between = std::max(plan.steps_between, CrossingsOf(chain, request.group));
@@ -101,14 +109,14 @@ void ExpandChannel(CollectiveKind kind, const Ring& ring, Bytes size, Bytes chun
 // Appends a chain's chunks, each passed on as soon as it is whole. NCCL sends
 // whole chunks and a smaller last one, which would end the chain earlier, or not,
 // depending on where its slowest edge is.
-void ExpandChain(const Ring& chain, Bytes size, Bytes chunk, std::uint32_t channel, std::uint32_t& next_piece,
-                 std::vector<Transfer>& transfers) {
+void ExpandChain(const Ring& chain, bool reduces, Bytes size, Bytes chunk, std::uint32_t channel,
+                 std::uint32_t& next_piece, std::vector<Transfer>& transfers) {
   std::vector<std::optional<std::uint32_t>> last_on_edge(chain.size() - 1);
-  const std::uint32_t chunks = ChunksOfChain(size, chunk);
+  const std::uint32_t chunks = LoopsOf(size, chunk);
   for (std::uint32_t c = 0; c < chunks; ++c) {
     std::optional<std::uint32_t> brought;
     for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
-      Transfer transfer{chain[i], chain[i + 1], PartSize(size, chunks, c), {}, next_piece, false, channel};
+      Transfer transfer{chain[i], chain[i + 1], PartSize(size, chunks, c), {}, next_piece, reduces, channel};
       if (brought) transfer.after.push_back(*brought);
       if (last_on_edge[i]) transfer.after.push_back(*last_on_edge[i]);
       brought = last_on_edge[i] = static_cast<std::uint32_t>(transfers.size());
@@ -121,7 +129,7 @@ void ExpandChain(const Ring& chain, Bytes size, Bytes chunk, std::uint32_t chann
 }  // namespace
 
 CollectivePlan PlanRing(const CollectiveRequest& request) {
-  if (request.kind == CollectiveKind::kBroadcast) return PlanBroadcast(request);
+  if (IsChain(request.kind)) return PlanChains(request);
   const RingOrder order = OrderRings(request.group);
   const auto channels = static_cast<std::uint32_t>(order.rings.size());
   const std::uint32_t n = request.group.size();
@@ -154,9 +162,10 @@ std::vector<Transfer> ExpandRing(const CollectiveRequest& request, Bytes chunk) 
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
     const Ring& ring = order.rings[channel];
     const Bytes size = PartSize(request.size, channels, channel);
-    if (request.kind == CollectiveKind::kBroadcast) {
+    if (IsChain(request.kind)) {
       if (size == Bytes(0)) break;
-      ExpandChain(ChainFromRoot(ring), size, chunk, channel, next_piece, transfers);
+      ExpandChain(ChainOf(request.kind, ring), request.kind == CollectiveKind::kReduce, size, chunk, channel,
+                  next_piece, transfers);
     } else {
       ExpandChannel(request.kind, ring, size, chunk, channel, next_piece, transfers);
     }

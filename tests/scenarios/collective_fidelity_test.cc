@@ -24,13 +24,11 @@ Scenario TwoNodes(Fidelity fidelity) {
   scenario.fabric = MustBuild(SmallRails(), TestNode(8, 8), kRanks);
   scenario.devices = kRanks;
   scenario.fidelity = fidelity;
-  hardware::CollectiveTiming& simple = scenario.device.collective_timing[0];
-  simple = {.protocol = hardware::Protocol::kSimple,
-            .base = 8_us,
-            .step_inside = 3_us,
-            .step_inside_multi_node = 3_us,
-            .step_between = 14_us};
-  scenario.device.collective_timing.fill(simple);
+  scenario.device.collective_timing = {{.protocol = hardware::Protocol::kSimple,
+                                        .base = 8_us,
+                                        .step_inside = 3_us,
+                                        .step_inside_multi_node = 3_us,
+                                        .step_between = 14_us}};
   return scenario;
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -78,19 +79,23 @@ class Stage {
   std::vector<sim::TaskId> bystanders_;
 };
 
-inline Played PlayCoupled(const Setting& setting, sim::CollectiveKind kind, sim::Bytes size,
-                          sim::Bytes chunk) {
+inline Played PlayCoupled(const Setting& setting, sim::CollectiveRequest request, sim::Bytes chunk) {
   Stage stage(setting);
-  const sim::TaskId task = stage.Add(
-      LowerCollective(setting.fabric, setting.timing, kind, size, setting.devices, chunk), stage.NewStream());
+  const sim::TaskId task =
+      stage.Add(LowerCollective(setting.fabric, setting.timing, std::move(request), setting.devices, chunk),
+                stage.NewStream());
   return std::move(stage).Play({task});
 }
 
-inline Played PlayChunked(const Setting& setting, sim::CollectiveKind kind, sim::Bytes size,
+inline Played PlayCoupled(const Setting& setting, sim::CollectiveKind kind, sim::Bytes size,
                           sim::Bytes chunk) {
+  return PlayCoupled(setting, sim::CollectiveRequest{.kind = kind, .size = size}, chunk);
+}
+
+inline Played PlayChunked(const Setting& setting, sim::CollectiveRequest request, sim::Bytes chunk) {
   Stage stage(setting);
   const ChunkedTraffic chunked =
-      LowerIntoChunks(setting.fabric, setting.timing, kind, size, setting.devices, chunk);
+      LowerIntoChunks(setting.fabric, setting.timing, std::move(request), setting.devices, chunk);
   std::vector<sim::TaskId> tasks = {stage.Add(chunked.rendezvous, stage.NewStream())};
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, sim::StreamId> streams;
   for (const ChunkedTraffic::Transfer& transfer : chunked.transfers) {
@@ -102,6 +107,11 @@ inline Played PlayChunked(const Setting& setting, sim::CollectiveKind kind, sim:
     tasks.push_back(task);
   }
   return std::move(stage).Play(tasks);
+}
+
+inline Played PlayChunked(const Setting& setting, sim::CollectiveKind kind, sim::Bytes size,
+                          sim::Bytes chunk) {
+  return PlayChunked(setting, sim::CollectiveRequest{.kind = kind, .size = size}, chunk);
 }
 
 // How far apart the two forms may end.
@@ -147,6 +157,16 @@ inline Setting WithoutLatency(Setting setting) {
     topologies::Route Between(std::uint32_t from, std::uint32_t to) const override {
       topologies::Route route = router->Between(from, to);
       route.latency = sim::Duration();
+      return route;
+    }
+    std::optional<topologies::Route> ToNvSwitch(std::uint32_t device) const override {
+      return WithoutLatency(router->ToNvSwitch(device));
+    }
+    std::optional<topologies::Route> FromNvSwitch(std::uint32_t device) const override {
+      return WithoutLatency(router->FromNvSwitch(device));
+    }
+    static std::optional<topologies::Route> WithoutLatency(std::optional<topologies::Route> route) {
+      if (route) route->latency = sim::Duration();
       return route;
     }
     std::shared_ptr<const topologies::Router> router;

@@ -67,7 +67,7 @@ Scenario Linked(Scenario s, sim::ByteRate rate) {
     s.fabric.links.push_back({.from = {}, .to = {}, .capacity = rate, .latency = {}});
   }
   s.fabric.router = std::make_shared<PortOut>();
-  s.device.collective_timing = {{}};
+  s.device.collective_timing.assign(1, {});
   return s;
 }
 

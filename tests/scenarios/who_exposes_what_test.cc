@@ -59,7 +59,7 @@ Scenario OnTheChaptersMachine(const char* name, const Sets& sets) {
   proto::Diagnostics diagnostics;
   std::optional<Scenario> scenario = LoadScenario(name, overrides, &diagnostics);
   EXPECT_TRUE(scenario) << testing::PrintToString(diagnostics.errors());
-  scenario.value().device.collective_timing.fill({});
+  scenario.value().device.collective_timing.assign(1, {});
   return *scenario;
 }
 

@@ -107,8 +107,8 @@ TEST(Plan, LoadsEveryEdgeAsTheChunkExpansionDoes) {
 
 // What passes the last edge of a chain before its own first chunk comes.
 Bytes FillOf(const CoupledFlow& flow, Bytes chunk) {
-  if (!flow.is_chain) return 0_B;
-  const std::uint32_t chunks = ChunksOfChain(flow.size, chunk);
+  if (flow.path.empty()) return 0_B;
+  const std::uint32_t chunks = LoopsOf(flow.size, chunk);
   return static_cast<std::int64_t>(flow.edges.size() - 1) * PartSize(flow.size, chunks, 0);
 }
 
@@ -129,7 +129,7 @@ TEST(Plan, TakesAsLongAsTheChunkExpansionOnEqualLinks) {
           const std::int64_t chunked = TicksOnOwnLinks(ExpandIntoChunks(request, chunk));
           const std::int64_t steps = plan.steps_inside + plan.steps_between;
           ASSERT_GE(chunked + 1, coupled);
-          ASSERT_LE(chunked, coupled + (first.is_chain ? 0 : steps));
+          ASSERT_LE(chunked, coupled + (first.path.empty() ? steps : 0));
         }
       }
     }
@@ -221,12 +221,12 @@ TEST(Plan, SplitsTheBufferOverTheRailsToTheByte) {
 TEST(Plan, OfBroadcastIsAChain) {
   const CollectivePlan plan = PlanCollective({CollectiveKind::kBroadcast, 10_MiB, PackedGroup(8, 8)});
   ASSERT_EQ(plan.flows.size(), 1u);
-  EXPECT_TRUE(plan.flows[0].is_chain);
+  EXPECT_EQ(plan.flows[0].path.size(), plan.flows[0].edges.size());
   EXPECT_EQ(plan.flows[0].edges.size(), 7u);
-  EXPECT_EQ(ChunksOfChain(10_MiB, 1_MiB), 10u);
-  EXPECT_EQ(ChunksOfChain(10_MiB + 1_B, 1_MiB), 11u);
-  EXPECT_EQ(ChunksOfChain(1_B, 1_GiB), 1u);
-  EXPECT_FALSE(PlanCollective({CollectiveKind::kAllReduce, 1_MiB, PackedGroup(8, 8)}).flows[0].is_chain);
+  EXPECT_EQ(LoopsOf(10_MiB, 1_MiB), 10u);
+  EXPECT_EQ(LoopsOf(10_MiB + 1_B, 1_MiB), 11u);
+  EXPECT_EQ(LoopsOf(1_B, 1_GiB), 1u);
+  EXPECT_TRUE(PlanCollective({CollectiveKind::kAllReduce, 1_MiB, PackedGroup(8, 8)}).flows[0].path.empty());
 }
 
 // Where an all-to-all of 8 meets one other connection on a port, max-min
@@ -315,14 +315,19 @@ TEST(AllToAllByNode, CrossesOnRailsAndPassesOnInside) {
   EXPECT_EQ(expanded, 16 * 9000);
 }
 
-TEST(CollectiveAlgorithms, ServeEachKindOnce) {
-  std::map<CollectiveKind, int> served;
+TEST(CollectiveAlgorithms, ServeAKindOnceEach) {
+  std::map<std::pair<CollectiveKind, Algorithm>, int> served;
+  std::map<CollectiveKind, Algorithm> first;
   for (const CollectiveAlgorithm& algorithm : CollectiveAlgorithms()) {
     EXPECT_FALSE(algorithm.name.empty());
-    for (const CollectiveKind kind : algorithm.kinds) ++served[kind];
+    for (const CollectiveKind kind : algorithm.kinds) {
+      ++served[{kind, algorithm.algorithm}];
+      first.emplace(kind, algorithm.algorithm);
+    }
   }
-  EXPECT_EQ(served.size(), 8u);
-  for (const auto& [kind, count] : served) EXPECT_EQ(count, 1) << ToText(kind);
+  EXPECT_EQ(first.size(), 11u);
+  for (const auto& [key, count] : served) EXPECT_EQ(count, 1) << ToText(key.first);
+  EXPECT_EQ(first[CollectiveKind::kAllReduce], Algorithm::kRing);
 }
 
 TEST(PlanDeathTest, SendRecvBetweenThreeIsOurBug) {

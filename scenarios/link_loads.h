@@ -1,0 +1,56 @@
+// Edges of a collective become loads of links: the router says which links an edge crosses.
+// For lowering.cc.
+
+#ifndef SCENARIOS_LINK_LOADS_H_
+#define SCENARIOS_LINK_LOADS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hardware/device.h"
+#include "sim/collective/collective.h"
+#include "sim/program/program_builder.h"
+#include "topologies/fabric.h"
+
+namespace scenarios {
+
+// How often a flow crosses a link, in units of 1 / LinkLoads::denominator.
+struct WeightedLink {
+  sim::LinkId link;
+  std::uint64_t weight = 0;
+};
+
+struct LinkLoads {
+  std::vector<WeightedLink> uses;  // in order of links, each once
+  std::uint64_t denominator = 1;
+  sim::Duration latency_inside, latency_between;  // longest routes inside a domain and between two
+};
+
+// REQUIRES: the fabric has NVLink switches where an edge ends in one
+LinkLoads LoadsOf(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices,
+                  std::span<const sim::EdgeLoad> edges);
+
+// One coupled flow on the links, with a protocol's overhead on the wire.
+sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads,
+                            const hardware::CollectiveTiming& timing, sim::ByteRate limit);
+
+// `rate` in 10^-3 B/s; rounded up. At most a quarter of the clock's range, so
+// that sums hold; what takes that long cannot be simulated anyway.
+sim::Duration TimeAt(sim::Volume volume, sim::Wide rate);
+
+// How long a flow needs when it has its links for itself.
+sim::Duration IdleTimeOfFlow(const topologies::Fabric& fabric, const sim::FlowDescription& flow);
+
+// The fastest that edges can be, each, while all edges of all flows are busy at once:
+// every link shared out in proportion to what crosses it. By flow and edge. A channel is one thread block and
+// gets no faster where other channels have yet to start: so the fill has a closed form. `edges` are the loads
+// of each edge by itself, `limits` of each flow; zero = none.
+using EdgeRates = std::vector<std::vector<sim::ByteRate>>;
+EdgeRates RatesOfEdges(const topologies::Fabric& fabric, std::span<const sim::CoupledFlow> flows,
+                       std::span<const LinkLoads> loads, std::span<const std::vector<LinkLoads>> edges,
+                       const hardware::CollectiveTiming& timing, std::span<const sim::ByteRate> limits);
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_LINK_LOADS_H_

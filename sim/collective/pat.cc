@@ -1,0 +1,88 @@
+// PAT, parallel aggregated trees: all-gather and reduce-scatter in log2(n) steps, for one rank a node.
+//
+// Each member's part goes out over a binomial tree of its own: to the member half way round first, then a
+// quarter, and so on, until neighbours pass on half of all parts in the last step. All members do so at once,
+// so every port sends n-1 parts, as in a ring. Reduce-scatter is the same backwards.
+//
+// Source: Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale", 2025;
+// NCCL, src/include/collectives.h.
+
+#include <bit>
+#include <optional>
+
+#include "sim/collective/algorithms.h"
+#include "sim/collective/part_size.h"
+
+namespace sim {
+namespace {
+
+std::uint32_t StepsOf(std::uint32_t n) { return static_cast<std::uint32_t>(std::bit_width(n - 1)); }
+
+// How many parts cross the distance 2^step: those whose last hop it is.
+std::uint32_t PartsOver(std::uint32_t step, std::uint32_t n) {
+  return (n - 1 - (1u << step)) / (2u << step) + 1;
+}
+
+}  // namespace
+
+CollectivePlan PlanPat(const CollectiveRequest& request) {
+  const std::uint32_t n = request.group.size();
+  CoupledFlow flow{.size = request.size,
+                   .numerator = n - 1,
+                   .denominator = n,
+                   .weight_denominator = n - 1,
+                   .edges = {},
+                   .chunks_a_loop = n};
+  for (std::uint32_t step = 0; step < StepsOf(n); ++step) {
+    const std::uint32_t distance = 1u << step;
+    for (std::uint32_t member = 0; member < n; ++member) {
+      const std::uint32_t other = (member + distance) % n;
+      const bool gathers = request.kind == CollectiveKind::kAllGather;
+      flow.edges.push_back({gathers ? member : other, gathers ? other : member, PartsOver(step, n)});
+    }
+  }
+  CollectivePlan plan{.flows = {}, .steps_between = StepsOf(n)};
+  plan.flows.push_back(std::move(flow));
+  return plan;
+}
+
+std::vector<Transfer> ExpandPat(const CollectiveRequest& request, Bytes chunk) {
+  const std::uint32_t n = request.group.size();
+  const std::uint32_t loops = LoopsOf(request.size, chunk, n);
+  const bool gathers = request.kind == CollectiveKind::kAllGather;
+  std::vector<Transfer> transfers;
+  // By member and step: the last on the edge.
+  std::vector<std::optional<std::uint32_t>> last(std::size_t{n} * StepsOf(n));
+  for (std::uint32_t loop = 0; loop < loops; ++loop) {
+    const Bytes size = PartSize(request.size, loops, loop);
+    // By member and part: what brought it there, all that was added there.
+    std::vector<std::vector<std::uint32_t>> arrived(std::size_t{n} * n);
+    for (std::uint32_t turn = 0; turn < StepsOf(n); ++turn) {
+      const std::uint32_t step = gathers ? StepsOf(n) - 1 - turn : turn;
+      const std::uint32_t distance = 1u << step;
+      for (std::uint32_t part = 0; part < n; ++part) {
+        const Bytes bytes = PartSize(size, n, part);
+        if (bytes == Bytes(0)) continue;
+        for (std::uint32_t away = 0; away + distance < n; away += 2 * distance) {
+          const std::uint32_t near = (part + away) % n, far = (near + distance) % n;
+          const std::uint32_t from = gathers ? near : far, to = gathers ? far : near;
+          Transfer transfer{from,    to, bytes, arrived[std::size_t{from} * n + part], loop * n + part,
+                            !gathers};
+          // Whoever adds must find what it adds to.
+          if (!gathers) {
+            const auto& there = arrived[std::size_t{to} * n + part];
+            transfer.after.insert(transfer.after.end(), there.begin(), there.end());
+          }
+          auto& before = last[std::size_t{near} * StepsOf(n) + step];
+          if (before) transfer.after.push_back(*before);
+          before = static_cast<std::uint32_t>(transfers.size());
+          arrived[std::size_t{to} * n + part] = {*before};
+          transfers.push_back(std::move(transfer));
+        }
+      }
+    }
+  }
+  return transfers;
+}
+
+}  // namespace sim

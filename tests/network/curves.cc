@@ -1,0 +1,156 @@
+#include "tests/network/curves.h"
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "hardware/device_reader.h"
+#include "proto/text_reader.h"
+#include "scenarios/lowering.h"
+#include "scenarios/published/csv.h"
+#include "sim/base/check.h"
+#include "topologies/topology.h"
+
+namespace network {
+namespace {
+
+// Names of the table that are names of the catalogue, or close to one.
+const std::map<std::string, std::string> kDevices = {{"a100_sxm", "a100_80_sxm"},
+                                                     {"a100_sxm(DGX)", "a100_80_sxm"},
+                                                     {"a100_sxm40", "a100_40_sxm"},
+                                                     {"h100_sxm", "h100_sxm"},
+                                                     {"h100_sxm(DGX)", "h100_sxm"},
+                                                     {"h200_sxm", "h200_sxm"},
+                                                     {"h20", "h20"},
+                                                     {"b200_sxm", "b200_sxm"},
+                                                     {"b300_sxm", "b300_sxm"},
+                                                     {"gb200", "gb200_nvl72"},
+                                                     {"gb300", "gb300_nvl72"},
+                                                     {"l40s", "l40s"}};
+
+const std::map<std::string, sim::CollectiveKind> kKinds = {
+    {"all_reduce", sim::CollectiveKind::kAllReduce},
+    {"all_gather", sim::CollectiveKind::kAllGather},
+    {"reduce_scatter", sim::CollectiveKind::kReduceScatter},
+    {"alltoall", sim::CollectiveKind::kAllToAll},
+    {"sendrecv", sim::CollectiveKind::kSendRecv}};
+
+hardware::Device DeviceOf(const std::string& gpu) {
+  static std::map<std::string, hardware::Device> read;
+  const auto known = read.find(gpu);
+  if (known != read.end()) return known->second;
+  proto::Diagnostics diagnostics;
+  const auto device = hardware::ReadDevice(kDevices.at(gpu), {}, "", &diagnostics, "gpu");
+  CHECK(device.has_value());
+  return read.emplace(gpu, *device).first->second;
+}
+
+// The version of a row; where it is not stated, or newer than what is known, the nearest.
+sim::NcclVersion VersionOf(const std::string& text) {
+  const auto version = sim::ReadNcclVersion(text);
+  if (version.ok()) return version.value();
+  return text.starts_with("2.3") ? sim::kNewestNccl : sim::NcclVersion{};
+}
+
+topologies::Fabric FabricOf(const Measured& row, const hardware::Device& device) {
+  topologies::TopologySpec spec{
+      .name = "measured", .file = "", .source = "", .family = topologies::SingleNodeSpec{}};
+  std::int64_t devices = row.ranks;
+  if (row.nodes > 1) {
+    spec.family = topologies::RailOptimisedSpec{.nodes_per_leaf = row.nodes,
+                                                .switch_latency = sim::Duration::Nanoseconds(250)};
+    devices = std::int64_t{row.nodes} * device.node.devices;
+  }
+  return topologies::BuildFabric(spec, device.node, devices).value();
+}
+
+// The first of each node.
+std::vector<std::uint32_t> DevicesOf(const Measured& row, const hardware::Device& device) {
+  std::vector<std::uint32_t> devices;
+  const std::uint32_t per_node = row.ranks / row.nodes;
+  for (std::uint32_t rank = 0; rank < row.ranks; ++rank) {
+    devices.push_back(rank / per_node * static_cast<std::uint32_t>(device.node.devices) + rank % per_node);
+  }
+  return devices;
+}
+
+double BusFactor(sim::CollectiveKind kind, std::uint32_t ranks) {
+  const sim::Fraction factor = sim::BusBandwidthFactor(kind, ranks);
+  return static_cast<double>(factor.numerator) / static_cast<double>(factor.denominator);
+}
+
+}  // namespace
+
+std::vector<Measured> ReadMeasured() {
+  const std::string path = std::string(ORRERY_SOURCE_DIR) + "/tests/network/nccl_measured.csv";
+  proto::Diagnostics diagnostics;
+  std::string text;
+  CHECK(proto::ReadFile(path, &text, &diagnostics));
+  const auto table = scenarios::ReadCsv(path, text, &diagnostics);
+  CHECK(table.has_value());
+  std::vector<Measured> rows;
+  for (const scenarios::CsvRow& row : table->rows) {
+    const auto cell = [&](const char* column) { return row.cells[table->Find(column).value()]; };
+    Measured measured{.line = row.line,
+                      .source = cell("source"),
+                      .gpu = cell("gpu"),
+                      .network = cell("network"),
+                      .nccl = cell("nccl"),
+                      .collective = cell("collective"),
+                      .note = cell("note"),
+                      .ranks = static_cast<std::uint32_t>(std::stoul(cell("ranks"))),
+                      .nodes = static_cast<std::uint32_t>(std::stoul(cell("nodes"))),
+                      .bytes = std::stoll(cell("bytes"))};
+    if (!cell("time_us").empty()) {
+      measured.seconds = std::stod(cell("time_us")) * 1e-6;
+    } else {
+      measured.seconds = static_cast<double>(measured.bytes) *
+                         BusFactor(kKinds.at(measured.collective), measured.ranks) /
+                         (std::stod(cell("busbw_gb_per_s")) * 1e9);
+    }
+    rows.push_back(std::move(measured));
+  }
+  return rows;
+}
+
+std::optional<std::string> WhyNot(const Measured& row) {
+  if (!kDevices.contains(row.gpu)) return "no such device in the catalogue";
+  if (row.source == "vidur" && row.nodes > 1) return "the network between its nodes is not stated";
+  if (row.note.find("slow case") != std::string::npos) return "reported as a fault";
+  return std::nullopt;
+}
+
+std::vector<Compared> Compare(const std::vector<Measured>& rows) {
+  std::vector<Compared> compared;
+  for (const Measured& row : rows) {
+    if (WhyNot(row)) continue;
+    hardware::Device device = DeviceOf(row.gpu);
+    device.nccl.version = VersionOf(row.nccl);
+    if (row.note.starts_with("NCCL_ALGO=")) CHECK(!sim::SetVariable(row.note, &device.nccl.environment));
+    if (row.note.starts_with("NVLSTree forced"))
+      CHECK(!sim::SetVariable("NCCL_ALGO=NVLSTree", &device.nccl.environment));
+    const topologies::Fabric fabric = FabricOf(row, device);
+    const std::vector<std::uint32_t> devices = DevicesOf(row, device);
+    const sim::CollectiveRequest request{kKinds.at(row.collective), sim::Bytes(row.bytes)};
+    Compared one{.row = row};
+    for (const scenarios::CollectiveWay& way : scenarios::WaysOf(fabric, device, request, devices)) {
+      if (!way.taken) continue;
+      one.simulated = way.idle.seconds();
+      one.way = std::string(ToText(way.algorithm)) + ' ' + ToText(way.protocol);
+    }
+    CHECK(one.simulated > 0);
+    compared.push_back(std::move(one));
+  }
+  return compared;
+}
+
+Errors ErrorsOf(const std::vector<const Compared*>& rows) {
+  Errors errors{.rows = rows.size()};
+  for (const Compared* row : rows) {
+    errors.mape += std::abs(row->error()) / static_cast<double>(rows.size());
+    errors.bias += row->error() / static_cast<double>(rows.size());
+  }
+  return errors;
+}
+
+}  // namespace network

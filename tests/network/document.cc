@@ -1,0 +1,151 @@
+// docs/network.md.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "tests/network/curves.h"
+#include "tests/pages/page.h"
+
+namespace network {
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
+using Rows = std::vector<const Compared*>;
+
+Rows Select(const std::vector<Compared>& compared, const std::function<bool(const Compared&)>& wanted) {
+  Rows rows;
+  for (const Compared& one : compared) {
+    if (wanted(one)) rows.push_back(&one);
+  }
+  return rows;
+}
+
+std::string Signed(double part) { return (part < 0 ? "-" : "+") + pages::Percent(std::abs(part)); }
+
+void AddErrors(const Rows& rows, std::vector<std::string>* cells) {
+  if (rows.empty()) {
+    cells->insert(cells->end(), {"", "", ""});
+    return;
+  }
+  const Errors errors = ErrorsOf(rows);
+  cells->insert(cells->end(), {pages::Count(static_cast<std::int64_t>(errors.rows)),
+                               pages::Percent(errors.mape), Signed(errors.bias)});
+}
+
+bool Large(const Compared& one) { return one.row.bytes >= kMiB; }
+
+std::string ByDevice(const std::vector<Compared>& compared, bool one_node) {
+  std::set<std::pair<std::string, std::string>> keys;
+  for (const Compared& one : compared) {
+    if ((one.row.nodes == 1) == one_node) keys.insert({one.row.gpu, one.row.collective});
+  }
+  std::string table = pages::TableHead(
+      {"device", "collective", "rows from 1 MiB", "mean error", "bias", "rows below", "mean error", "bias"});
+  for (const auto& [gpu, collective] : keys) {
+    const auto of = [&, gpu = gpu, collective = collective](bool large) {
+      return Select(compared, [&](const Compared& one) {
+        return one.row.gpu == gpu && one.row.collective == collective && (one.row.nodes == 1) == one_node &&
+               Large(one) == large;
+      });
+    };
+    std::vector<std::string> cells = {gpu, collective};
+    AddErrors(of(true), &cells);
+    AddErrors(of(false), &cells);
+    table += pages::TableLine(cells);
+  }
+  return table;
+}
+
+std::string SizeText(std::int64_t bytes) {
+  if (bytes >= kMiB) return pages::Count(bytes / kMiB) + " MiB";
+  return bytes >= 1024 ? pages::Count(bytes / 1024) + " KiB" : pages::Count(bytes) + " B";
+}
+
+std::string BySize(const std::vector<Compared>& compared) {
+  std::string table = pages::TableHead({"bytes", "rows", "mean error", "bias"});
+  for (std::int64_t low = 1; low <= (std::int64_t{1} << 34); low *= 8) {
+    const Rows rows = Select(compared, [&](const Compared& one) {
+      return one.row.nodes == 1 && one.row.bytes >= low && one.row.bytes < 8 * low;
+    });
+    if (rows.empty()) continue;
+    std::vector<std::string> cells = {SizeText(low) + " and more"};
+    AddErrors(rows, &cells);
+    table += pages::TableLine(cells);
+  }
+  return table;
+}
+
+std::string Microseconds(double seconds) { return pages::Number(seconds * 1e6, 1); }
+
+std::string Worst(const std::vector<Compared>& compared, bool one_node, std::size_t most) {
+  Rows rows = Select(compared, [&](const Compared& one) { return (one.row.nodes == 1) == one_node; });
+  const auto off = [](const Compared* one) { return std::abs(std::log(one->simulated / one->row.seconds)); };
+  std::stable_sort(rows.begin(), rows.end(), [&](const auto* a, const auto* b) { return off(a) > off(b); });
+  std::string table = pages::TableHead({"device", "ranks", "nodes", "NCCL", "collective", "bytes",
+                                        "measured, us", "simulated, us", "off", "by", "source, line"});
+  for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
+    const Measured& row = rows[i]->row;
+    table += pages::TableLine({row.gpu, pages::Count(row.ranks), pages::Count(row.nodes), row.nccl,
+                               row.collective, SizeText(row.bytes), Microseconds(row.seconds),
+                               Microseconds(rows[i]->simulated), Signed(rows[i]->error()), rows[i]->way,
+                               row.source + ", " + pages::Count(row.line)});
+  }
+  return table;
+}
+
+std::string LeftOut(const std::vector<Measured>& all) {
+  std::map<std::tuple<std::string, std::string>, std::int64_t> rows;
+  for (const Measured& row : all) {
+    if (const auto why = WhyNot(row)) ++rows[{*why, row.gpu + ", " + row.source}];
+  }
+  std::string text = pages::TableHead({"why", "rows", "of"});
+  for (const auto& [key, count] : rows)
+    text += pages::TableLine({std::get<0>(key), pages::Count(count), std::get<1>(key)});
+  return text;
+}
+
+}  // namespace
+
+std::string Document(const std::vector<Compared>& compared, const std::vector<Measured>& all) {
+  std::string page = "# Collectives beside measurements\n\n";
+  page += pages::Wrapped(
+      "`ctest --preset release -R Network` makes this page and fails when it is not up to date. Every row of "
+      "`tests/network/nccl_measured.csv` is simulated on an idle fabric of its device's nodes, with the "
+      "version of NCCL "
+      "that it states (2.27 where it states none, 2.30 where that is newer).");
+  page += "\n" + pages::Wrapped(
+                     "How a collective is done is NCCL's own choice, by its tuner's formula "
+                     "(`sim/collective/nccl_tuner.h`). What it costs is "
+                     "the bytes on the links of the fabric, a latency by algorithm and protocol, the copy of "
+                     "a member's own part, and the fill "
+                     "of what moves in loops. Latencies, rates and copies are in the devices' files, fitted "
+                     "to the rows of aiconfigurator "
+                     "(nccl-tests on one node, one process, a thread a device) by least squares of the "
+                     "logarithm: one set for A100, one for H100 "
+                     "and H200, one for B200, B300, GB200 and GB300. Curves left out one at a time came out "
+                     "as well, within a per cent or "
+                     "two: with a set for a generation no curve decides. Nothing was fitted to the other "
+                     "sources, to L40S, or to rows "
+                     "between nodes.");
+  page += "\n## One node, by device and collective\n\n" + ByDevice(compared, true);
+  page += "\n## One node, by size\n\n" + BySize(compared);
+  page += "\n## Between nodes\n\n" + ByDevice(compared, false);
+  page += "\n## The worst rows\n\n" + Worst(compared, true, 25) + "\nBetween nodes:\n\n" +
+          Worst(compared, false, 20) + "\n";
+  page += pages::Wrapped(
+      "Rows of `ml-engineering` and `azure` start eight devices from one thread, or time a Python loop, so "
+      "small messages take 10 to 30 us "
+      "more than kernels do; rows of `vidur` are whole microseconds of a framework's profiler. L40S is "
+      "measured on a host whose devices "
+      "share one path between sockets (5 GB/s for 4 devices, 1 to 2 for 8); the catalogue's node gives each "
+      "its own.");
+  page += "\n## Left out\n\n" + LeftOut(all);
+  return page;
+}
+
+}  // namespace network

@@ -1,0 +1,43 @@
+// Measured collectives beside simulated ones, and docs/network.md to what comes of them.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "tests/network/curves.h"
+#include "tests/pages/page.h"
+
+namespace network {
+namespace {
+
+const std::vector<Compared>& All() {
+  static const std::vector<Compared> all = Compare(ReadMeasured());
+  return all;
+}
+
+TEST(Network, PageIsWhatTheTableAndTheModelsGive) {
+  const std::string page = Document(All(), ReadMeasured());
+  if (page == pages::Kept("network.md")) return;
+  ADD_FAILURE() << "docs/network.md is not up to date; the new one is "
+                << pages::WriteNew("network.md", page);
+}
+
+// Rows that parameters were fitted to, by device and collective: 15 % from 1 MiB on, 25 % below.
+TEST(Network, RowsOfOneNodeAreWithinAFewPerCent) {
+  std::map<std::tuple<std::string, std::string, bool>, std::vector<const Compared*>> groups;
+  for (const Compared& one : All()) {
+    if (one.row.source != "aiconfigurator" || one.row.gpu == "l40s") continue;
+    groups[{one.row.gpu, one.row.collective, one.row.bytes >= 1 << 20}].push_back(&one);
+  }
+  EXPECT_GE(groups.size(), 30u);
+  for (const auto& [key, rows] : groups) {
+    const auto& [gpu, collective, large] = key;
+    const Errors errors = ErrorsOf(rows);
+    EXPECT_LE(errors.mape, large ? 0.15 : 0.25) << gpu << ' ' << collective;
+    EXPECT_LE(std::abs(errors.bias), large ? 0.075 : 0.125) << gpu << ' ' << collective;
+  }
+}
+
+}  // namespace
+}  // namespace network
