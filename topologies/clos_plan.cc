@@ -8,6 +8,9 @@ namespace {
 
 using std::to_string;
 
+constexpr std::uint32_t kMostSites = 256;  // any two are joined
+constexpr std::int64_t kMostCables = 8'000'000;
+
 std::uint32_t Narrow(std::int64_t n) { return static_cast<std::uint32_t>(n); }
 std::int64_t RoundUp(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
@@ -91,10 +94,20 @@ std::optional<sim::Error> PlanCores(const FatTreeSpec& spec, ClosPlan* plan) {
   return std::nullopt;
 }
 
-// More paths than this a pair of leafs has no number.
-bool TooManyWays(const ClosPlan& plan) {
-  constexpr std::uint64_t kMost = 4096;  // its fourth power is below 2^63
-  return plan.uplinks > kMost || plan.core_uplinks > kMost;
+// What is more than can be built one by one.
+std::optional<sim::Error> CheckSize(const ClosPlan& plan) {
+  constexpr std::int64_t kMostChoices = 4096;  // its fourth power, of ways, is below 2^63
+  if (plan.bundled) return std::nullopt;
+  if (plan.uplinks > kMostChoices || plan.core_uplinks > kMostChoices) {
+    return sim::Error{
+        "cables that are chosen one by one are 4096 of a leaf or spine at most; SPRAY takes more"};
+  }
+  const std::int64_t leafs = std::int64_t{plan.networks()} * plan.leafs_per_site();
+  const std::int64_t spines = std::int64_t{plan.networks()} * plan.pods * plan.spines;
+  if (leafs * plan.uplinks + spines * plan.core_uplinks > kMostCables) {
+    return sim::Error{"more than 8,000,000 cables that are chosen one by one; SPRAY takes more"};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -167,8 +180,14 @@ sim::Result<ClosPlan> PlanFatTree(const FatTreeSpec& spec, const NodePlan& nodes
   const bool shared = plan.leafs == Leafs::kShared;
   const std::int64_t nics = spec.nodes_per_leaf * nodes.nics_bundled * (shared ? plan.rails : 1);
   if (const auto fault = CheckLeaf(nics, spec.uplinks_per_leaf, spec.switch_ports)) return *fault;
+  if (std::int64_t{nodes.nodes} * plan.rails * plan.planes > kMostCables) {
+    return sim::Error{to_string(plan.planes) + " planes make more than 8,000,000 cables of NICs"};
+  }
   if (plan.sites > 1 && !plan.bundled) {
     return sim::Error{"several sites are joined under routing SPRAY only"};
+  }
+  if (plan.sites > kMostSites) {
+    return sim::Error{to_string(plan.sites) + " sites; at most " + to_string(kMostSites) + " can be joined"};
   }
   if (plan.sites > 1 && !Fits(plan.sites - 1, spec.sites.rate)) {
     return sim::Error{"the links of a site to the others add up to more than 9.2e15 B/s"};
@@ -187,10 +206,7 @@ sim::Result<ClosPlan> PlanFatTree(const FatTreeSpec& spec, const NodePlan& nodes
   }
   if (const auto fault = PlanSpines(spec, &plan)) return *fault;
   if (const auto fault = PlanCores(spec, &plan)) return *fault;
-  if (!plan.bundled && TooManyWays(plan)) {
-    return sim::Error{
-        "cables that are chosen one by one are 4096 of a leaf or spine at most; SPRAY takes more"};
-  }
+  if (const auto fault = CheckSize(plan)) return *fault;
   return plan;
 }
 

@@ -24,6 +24,7 @@ constexpr KindName kKinds[] = {
     {VertexKind::kSpine, "spine", "spines"},
     {VertexKind::kCore, "core switch", "core switches"},
     {VertexKind::kSwitch, "switch", "switches"},
+    {VertexKind::kMemory, "host memory", "host memories"},
     {VertexKind::kStorage, "storage server", "storage servers"},
 };
 
@@ -119,17 +120,26 @@ std::vector<sim::ByteRate> CapacitiesOf(const Fabric& fabric) {
   return capacities;
 }
 
-std::string ToText(const Fabric& fabric) {
-  std::string text = fabric.name + ":";
-  const char* separator = " ";
+const char* ToText(VertexKind kind) {
+  for (const KindName& k : kKinds) {
+    if (k.kind == kind) return k.one;
+  }
+  return "";
+}
+
+std::string ElementsText(const Fabric& fabric) {
+  std::string text;
   for (const KindName& k : kKinds) {
     std::uint64_t count = 0;
     for (const Vertex& vertex : fabric.vertices) count += vertex.kind == k.kind ? vertex.elements : 0;
     if (count == 0) continue;
-    text += separator + std::to_string(count) + ' ' + (count == 1 ? k.one : k.many);
-    separator = ", ";
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + ' ' + (count == 1 ? k.one : k.many);
   }
-  text += '\n';
+  return text;
+}
+
+std::string ToText(const Fabric& fabric) {
+  std::string text = fabric.name + ": " + ElementsText(fabric) + '\n';
   for (int tier = 0; tier < kTierCount; ++tier) text += TierLine(fabric, static_cast<Tier>(tier));
   return text;
 }

@@ -66,7 +66,8 @@ struct Link {
   std::uint32_t cables = 1;  // of a bundle, all alike
 };
 
-const char* ToText(Tier tier);  // "NVLink", "PCIe", ...
+const char* ToText(Tier tier);        // "NVLink", "PCIe", ...
+const char* ToText(VertexKind kind);  // "device", "NVLink switch", ...
 
 // One link of a route with the part of the traffic that crosses it.
 struct RouteUse {
@@ -115,6 +116,9 @@ struct Fabric {
 
 // By LinkId.
 std::vector<sim::ByteRate> CapacitiesOf(const Fabric& fabric);
+
+// How many elements of each kind: "8 devices, 1 NVLink switch".
+std::string ElementsText(const Fabric& fabric);
 
 // What there is, for people: elements by kind, then a line a tier.
 std::string ToText(const Fabric& fabric);

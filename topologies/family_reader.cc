@@ -153,9 +153,10 @@ TorusSpec ReadTorus(const Topology::Torus& file, const Field& at, Fields& fields
   }
   std::int64_t routers = 1;
   for (const std::int64_t n : spec.size) routers *= n;
-  if (routers > kMostDevices) {
+  constexpr std::int64_t kMostRouters = 262'144;
+  if (routers > kMostRouters) {
     fields.Error(at.At("size"),
-                 Printed(routers) + " routers; at most " + Printed(kMostDevices) + " can be built");
+                 Printed(routers) + " routers; at most " + Printed(kMostRouters) + " can be built");
   }
   spec.wrap = !file.has_wrap() || file.wrap();
   spec.link = fields.Gigabits(at.At("link_gbit_per_s"), file.has_link_gbit_per_s(), file.link_gbit_per_s());

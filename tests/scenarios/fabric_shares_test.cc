@@ -2,7 +2,9 @@
 // that are worked out by hand: incast, hash collisions, over-subscription and a
 // cable at half its rate.
 
+#include "scenarios/run.h"
 #include "tests/scenarios/collective_testing.h"
+#include "tests/scenarios/loading.h"
 
 namespace scenarios {
 namespace {
@@ -138,6 +140,29 @@ TEST(Shares, SitesShareTheLongLinkAndWaitForIt) {
   // Four over 10 GB/s: 40 ms of bytes; a message there is under way for 30 ms and some switches.
   for (const double ms : Milliseconds(fabric, {{0, 4}, {1, 5}, {2, 6}, {3, 7}})) EXPECT_NEAR(ms, 40.0, 1e-6);
   EXPECT_NEAR(fabric.router->Between(0, 4).latency.seconds(), 0.030, 1e-5);
+}
+
+// Two nodes, data ranks across them: the gradients of the device behind the slow cable take longer, and
+// the step waits for them.
+TEST(Fabrics, AJobTakesAnyOfTheCatalogueAndFeelsAFault) {
+  const auto step = [](const Sets& sets) {
+    Loading loading = Load(sets);
+    EXPECT_TRUE(loading.errors().empty()) << loading.errors()[0];
+    return loading.scenario ? Run(*loading.scenario).value().report.step_time.seconds() : 0.0;
+  };
+  const Sets fault = {{"topology.faults[0].from", "node1/nic5"},
+                      {"topology.faults[0].to", "*leaf*"},
+                      {"topology.faults[0].rate_factor", "0.01"}};
+  for (const char* name : {"rail_optimised_ndr", "fat_tree_ndr", "roce_ecmp_400"}) {
+    Sets sets = {{"topology", name}};
+    const double healthy = step(sets);
+    sets.insert(sets.end(), fault.begin(), fault.end());
+    EXPECT_GT(step(sets), 1.1 * healthy) << name;
+  }
+  Sets unknown = fault;
+  unknown[0].second = "node2/nic5";
+  EXPECT_NE(Load(unknown).errors()[0].find("faults[0]: \"node2/nic5\" is no element of this fabric"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -262,6 +262,15 @@ TEST(FatTree, WhatDoesNotFitIsRefused) {
   spec.routing.routing = Routing::kEcmp;
   spec.sites = {1, 1_GB_per_s, {}};
   EXPECT_THAT(error(spec, TestNode(4, 4), 2), HasSubstr("SPRAY only"));
+  spec.routing.routing = Routing::kSpray;
+  EXPECT_THAT(error(spec, TestNode(1, 1), 257), HasSubstr("257 sites; at most 256"));
+  spec = SmallTree();
+  spec.routing.routing = Routing::kEcmp;
+  spec.uplinks_per_leaf = spec.spines = spec.uplinks_per_pod = 4096;
+  EXPECT_THAT(error(spec, TestNode(1, 1), 4096), HasSubstr("more than 8,000,000 cables"));
+  spec.uplinks_per_leaf = spec.spines = 4097;
+  spec.nodes_per_pod = 0;
+  EXPECT_THAT(error(spec, TestNode(1, 1), 4), HasSubstr("4096 of a leaf or spine at most"));
 }
 
 }  // namespace

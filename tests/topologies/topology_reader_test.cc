@@ -54,7 +54,7 @@ class TopologyReader : public testing::Test {
 constexpr const char* kHead = "name: 'it' source { title: 'a test' }\n";
 
 TEST_F(TopologyReader, EveryEntryOfTheCatalogueIsReadAndBuilds) {
-  ASSERT_EQ(Catalogue().size(), 5u);
+  ASSERT_EQ(Catalogue().size(), 13u);
   for (const proto::CatalogueFile& entry : Catalogue()) {
     SCOPED_TRACE(entry.name);
     const std::optional<TopologySpec> spec = Read(std::string(entry.name));
@@ -75,6 +75,30 @@ TEST_F(TopologyReader, FiguresOfTheCatalogueAreThoseOfTheSwitches) {
   EXPECT_EQ(hdr.uplink, 25_GB_per_s);
   EXPECT_EQ(hdr.nodes_per_leaf + hdr.uplinks_per_leaf, hdr.switch_ports);
   EXPECT_EQ(std::get<SingleSwitchSpec>(Read("single_switch_ndr")->family).port, 50_GB_per_s);
+}
+
+TEST_F(TopologyReader, TreesOfTheCatalogueHaveTheSizesThatTheySay) {
+  // Nodes of 8 devices and 8 NICs. Llama 3: 1,536 racks, 8 pods of 16 spines, 1:7 above them.
+  const Fabric llama = MustBuild(Read("meta_llama3_roce").value(), TestNode(8, 8), 24'576);
+  EXPECT_EQ(CountOf(llama, VertexKind::kLeaf), 1'536u);
+  EXPECT_EQ(CountOf(llama, VertexKind::kSpine), 8u);  // each of 16
+  double nics = 0, to_core = 0;
+  for (const Link& link : llama.links) {
+    if (link.tier == Tier::kNic) nics += link.capacity.bytes_per_second();
+    if (link.tier == Tier::kSpineCore) to_core += link.capacity.bytes_per_second();
+  }
+  EXPECT_NEAR(nics / to_core, 7, 0.12);
+  // The most that the ports do for, and one more.
+  const std::pair<const char*, std::int64_t> most[] = {
+      {"fat_tree_ndr", 256}, {"rail_only_ndr", 64}, {"rail_optimised_ndr", 2048}};
+  for (const auto& [name, nodes] : most) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(ErrorOf(*Read(name), TestNode(8, 8), nodes * 8), "");
+    EXPECT_NE(ErrorOf(*Read(name), TestNode(8, 8), nodes * 8 + 8), "");
+  }
+  // 100 km.
+  const auto sites = std::get<FatTreeSpec>(Read("two_sites_ndr")->family).sites;
+  EXPECT_EQ(sites.latency, 500_us);
 }
 
 TEST_F(TopologyReader, AFileBesideTheScenarioWinsOverTheCatalogue) {
@@ -189,7 +213,7 @@ TEST_F(TopologyReader, ToriAndDragonfliesHaveAllTheirFields) {
       ErrorsOf(std::string(kHead) + "torus { size: [1, 2, 3, 4] link_gbit_per_s: 1 switch_latency_ns: 0 }"),
       ElementsAre(HasSubstr("torus.size[3]: 4 dimensions; 1 to 3 would do")));
   EXPECT_THAT(ErrorsOf(std::string(kHead) + "torus { size: [4096, 4096] }"),
-              AllOf(Contains(HasSubstr("torus.size: 16777216 routers; at most 1048576")),
+              AllOf(Contains(HasSubstr("torus.size: 16777216 routers; at most 262144")),
                     Contains(AllOf(HasSubstr("torus.link_gbit_per_s"), HasSubstr("missing")))));
   EXPECT_THAT(ErrorsOf(std::string(kHead) + "torus { link_gbit_per_s: 1 switch_latency_ns: 0 }"),
               ElementsAre(AllOf(HasSubstr("torus.size"), HasSubstr("missing"))));
