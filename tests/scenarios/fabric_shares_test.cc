@@ -148,7 +148,7 @@ TEST(Fabrics, AJobTakesAnyOfTheCatalogueAndFeelsAFault) {
   const auto step = [](const Sets& sets) {
     Loading loading = Load(sets);
     EXPECT_TRUE(loading.errors().empty()) << loading.errors()[0];
-    return loading.scenario ? Run(*loading.scenario).value().report.step_time.seconds() : 0.0;
+    return loading.scenario ? scenarios::Run(*loading.scenario).value().report.step_time.seconds() : 0.0;
   };
   const Sets fault = {{"topology.faults[0].from", "node1/nic5"},
                       {"topology.faults[0].to", "*leaf*"},
