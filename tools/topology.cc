@@ -56,6 +56,7 @@ Words WordsOf(const topologies::FatTreeSpec& tree) {
   std::string routing = topologies::ToText(tree.routing.routing);
   if (tree.routing.routing == topologies::Routing::kEcmp) {
     routing += ", seed " + std::to_string(tree.routing.seed);
+    if (tree.routing.flows > 1) routing += ", " + std::to_string(tree.routing.flows) + " flows a pair";
   }
   if (tree.rails != RailKind::kShared) routing += "; by the destination's rail where nodes have NVLink";
   return {family, routing};

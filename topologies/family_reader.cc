@@ -132,6 +132,13 @@ FatTreeSpec ReadFatTree(const Topology::FatTree& file, const Field& at, Fields& 
     spec.routing.seed = static_cast<std::uint64_t>(
         fields.Within<std::int64_t>(at.At("seed"), true, file.seed(), 0, kMostSeed));
   }
+  if (file.has_flows_per_pair()) {
+    spec.routing.flows = static_cast<std::uint32_t>(
+        fields.Within<std::int64_t>(at.At("flows_per_pair"), true, file.flows_per_pair(), 1, 64));
+    if (spec.routing.routing != Routing::kEcmp) {
+      fields.Error(at.At("flows_per_pair"), "only ECMP hashes flows; SPRAY has no use for them");
+    }
+  }
   if (file.has_sites()) {
     spec.sites = ReadSites(file.sites(), at.At("sites"), fields);
     if (spec.routing.routing != Routing::kSpray) {

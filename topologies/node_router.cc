@@ -15,21 +15,28 @@ constexpr std::uint64_t kMostTries = 65'536;
 
 sim::LinkId WayBack(sim::LinkId cable) { return sim::LinkId(cable.value() + 1); }
 
-// One route: out, then all `planes` alike, then in.
-Route Join(Route out, const std::vector<Route>& planes, const Route& in) {
+// One route: out, then each of `middle` with an equal part, then in. Middles may have links in common.
+Route Join(Route out, const std::vector<Route>& middle, const Route& in) {
   std::uint64_t denominator = 1;
-  for (const Route& plane : planes) denominator = std::lcm(denominator, std::uint64_t{plane.denominator});
-  const auto all = static_cast<std::uint32_t>(denominator * planes.size());
-  sim::Duration longest;
+  for (const Route& one : middle) denominator = std::lcm(denominator, std::uint64_t{one.denominator});
+  const auto all = static_cast<std::uint32_t>(denominator * middle.size());
   for (RouteUse& use : out.uses) use.parts = all;
-  for (const Route& plane : planes) {
-    for (const RouteUse& use : plane.uses) {
-      out.uses.push_back({use.link, static_cast<std::uint32_t>(use.parts * denominator / plane.denominator)});
+  const auto first = static_cast<std::ptrdiff_t>(out.uses.size());
+  sim::Duration longest;
+  for (const Route& one : middle) {
+    longest = std::max(longest, one.latency);
+    for (const RouteUse& use : one.uses) {
+      const auto parts = static_cast<std::uint32_t>(use.parts * denominator / one.denominator);
+      const auto same = std::find_if(out.uses.begin() + first, out.uses.end(),
+                                     [&](const RouteUse& other) { return other.link == use.link; });
+      same == out.uses.end() ? out.uses.push_back({use.link, parts}) : void(same->parts += parts);
     }
-    longest = std::max(longest, plane.latency);
   }
   for (const RouteUse& use : in.uses) out.uses.push_back({use.link, all});
-  out.denominator = all;
+  std::uint32_t common = all;
+  for (const RouteUse& use : out.uses) common = std::gcd(common, use.parts);
+  for (RouteUse& use : out.uses) use.parts /= common;
+  out.denominator = all / common;
   out.latency += longest + in.latency;
   return out;
 }
@@ -98,19 +105,20 @@ void NodeRouter::FromPort(std::uint32_t index, Seat to, RouteWriter* writer) con
   writer->Use(WayBack(plan_.Pcie(to.node, to.device)), hop);
 }
 
-std::uint64_t NodeRouter::FirstWay(Seat from, Seat to, Port exit, Port entry, std::uint64_t ways) const {
+std::uint64_t NodeRouter::FirstWay(Seat from, Seat to, Port exit, Port entry, std::uint32_t flow,
+                                   std::uint64_t ways) const {
   if (ways == 1 || rule_.routing == Routing::kSpray) return 0;
   if (rule_.routing == Routing::kDestination) return network_->WayByDestination(exit, entry);
   sim::Digest hash;
-  hash.Add(rule_.seed).Add(from.node).Add(from.device).Add(to.node).Add(to.device).Add(exit.plane);
+  hash.Add(rule_.seed).Add(from.node).Add(from.device).Add(to.node).Add(to.device).Add(exit.plane).Add(flow);
   return hash.value() % ways;
 }
 
-std::optional<Route> NodeRouter::Through(Seat from, Seat to, Port exit, Port entry, RouteWriter writer,
-                                         bool whole) const {
+std::optional<Route> NodeRouter::Through(Seat from, Seat to, Port exit, Port entry, std::uint32_t flow,
+                                         RouteWriter writer, bool whole) const {
   if (!network_->Joins(exit, entry)) return std::nullopt;
   const sim::Duration nic = plan_.shape.nic_latency;
-  const std::uint64_t ways = network_->Ways(exit, entry), first = FirstWay(from, to, exit, entry, ways);
+  const std::uint64_t ways = network_->Ways(exit, entry), first = FirstWay(from, to, exit, entry, flow, ways);
   writer.Use(plan_.OfPort(exit.node, exit.index, exit.plane), nic + network_->switch_latency());
   const std::uint64_t tries = faults_ == nullptr ? 1 : std::min(ways, kMostTries);
   for (std::uint64_t i = 0; i < tries; ++i) {
@@ -130,19 +138,22 @@ std::optional<Route> NodeRouter::Across(Seat from, Seat to, std::uint32_t exit, 
   RouteWriter out(faults_.get());
   ToPort(from, exit, beside, &out);
   if (out.blocked()) return std::nullopt;
-  if (plan_.planes == 1) {
-    return Through(from, to, {from.node, exit, 0}, {to.node, entry, 0}, std::move(out), /*whole=*/true);
+  const std::uint32_t flows = rule_.routing == Routing::kEcmp ? rule_.flows : 1;
+  if (plan_.planes == 1 && flows == 1) {
+    return Through(from, to, {from.node, exit, 0}, {to.node, entry, 0}, 0, std::move(out), /*whole=*/true);
   }
   RouteWriter in(faults_.get());
   FromPort(entry, to, &in);
-  std::vector<Route> planes;
+  std::vector<Route> middle;
   for (std::uint32_t plane = 0; plane < plan_.planes && !in.blocked(); ++plane) {
-    auto one = Through(from, to, {from.node, exit, plane}, {to.node, entry, plane},
-                       RouteWriter(faults_.get()), /*whole=*/false);
-    if (one) planes.push_back(*std::move(one));
+    for (std::uint32_t flow = 0; flow < flows; ++flow) {
+      auto one = Through(from, to, {from.node, exit, plane}, {to.node, entry, plane}, flow,
+                         RouteWriter(faults_.get()), /*whole=*/false);
+      if (one) middle.push_back(*std::move(one));
+    }
   }
-  if (planes.empty()) return std::nullopt;
-  return Join(std::move(out).Take(1), planes, std::move(in).Take(1));
+  if (middle.empty()) return std::nullopt;
+  return Join(std::move(out).Take(1), middle, std::move(in).Take(1));
 }
 
 std::optional<Route> NodeRouter::AcrossNetwork(Seat from, Seat to) const {

@@ -7,7 +7,7 @@
 //                 the host.
 //   planes        evenly over all of them
 //
-// Of the network's equal ways one is taken: by a hash of source, destination and
+// Of the network's equal ways one is taken: by a hash of source, destination, flow and
 // seed (kEcmp, as switches that hash packet headers do: collisions appear), or
 // by the destination alone (kDestination, d-mod-k, as InfiniBand's subnet
 // managers route fat trees: shifts do not collide). Under kSpray networks have one
@@ -61,12 +61,13 @@ class NodeRouter final : public Router {
   void ToPort(Seat from, std::uint32_t index, std::uint32_t beside, RouteWriter* writer) const;
   void FromPort(std::uint32_t index, Seat to, RouteWriter* writer) const;
   // Out of one port and into the other through one plane, after what `writer` has and before
-  // what `FromPort` adds if `whole`. Nothing where each way has a failed link.
-  std::optional<Route> Through(Seat from, Seat to, Port exit, Port entry, RouteWriter writer,
-                               bool whole) const;
+  // what `FromPort` adds if `whole`. Nothing where each way has a failed link. `flow` is one of the pair's.
+  std::optional<Route> Through(Seat from, Seat to, Port exit, Port entry, std::uint32_t flow,
+                               RouteWriter writer, bool whole) const;
   std::optional<Route> Across(Seat from, Seat to, std::uint32_t exit, std::uint32_t entry) const;
   std::optional<Route> AcrossNetwork(Seat from, Seat to) const;
-  std::uint64_t FirstWay(Seat from, Seat to, Port exit, Port entry, std::uint64_t ways) const;
+  std::uint64_t FirstWay(Seat from, Seat to, Port exit, Port entry, std::uint32_t flow,
+                         std::uint64_t ways) const;
 
   NodePlan plan_;
   std::shared_ptr<const PortNetwork> network_;

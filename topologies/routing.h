@@ -17,8 +17,9 @@ const char* ToText(Routing routing);  // "SPRAY", ...
 
 struct RoutingRule {
   Routing routing = Routing::kSpray;
-  std::uint64_t seed = 0;  // of kEcmp
-  bool pxn = false;        // out through the destination's rail
+  std::uint64_t seed = 0;   // of kEcmp
+  std::uint32_t flows = 1;  // of kEcmp: connections of a pair, each hashed, with equal parts of its traffic
+  bool pxn = false;         // out through the destination's rail
 };
 
 }  // namespace topologies

@@ -209,6 +209,23 @@ TEST(Ecmp, TakesOneOfTheShortestPathsAndEachOfThemForSomeSeed) {
   }
 }
 
+TEST(Ecmp, SeveralFlowsOfAPairAreHashedEach) {
+  // Parts add up to all on every link that all share, and more flows find more of the 16 paths in a pod.
+  FatTreeSpec spec = SmallTree();
+  spec.routing = {.routing = Routing::kEcmp, .seed = 5, .flows = 1};
+  std::size_t links = Tree(spec, TestNode(1, 1), 12).router->Between(0, 2).uses.size();
+  for (const std::uint32_t flows : {4u, 64u}) {
+    spec.routing.flows = flows;
+    const Fabric fabric = Tree(spec, TestNode(1, 1), 12);
+    for (const std::uint32_t to : {1u, 2u, 11u}) ExpectConnects(fabric, 0, to);
+    EXPECT_EQ(fabric.router->Between(0, 1).denominator, 1u);  // one leaf, one way
+    const Route route = fabric.router->Between(0, 2);
+    EXPECT_GT(route.uses.size(), links);
+    links = route.uses.size();
+  }
+  EXPECT_EQ(links, 6u + 4 + 4);  // all cables up and down, beside what has no other way
+}
+
 // The flows on the busiest link where each device sends to the one `shift` after it.
 std::uint32_t MostOnALink(const Fabric& fabric, std::uint32_t shift) {
   const auto devices = static_cast<std::uint32_t>(fabric.devices.size());

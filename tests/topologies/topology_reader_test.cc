@@ -173,7 +173,7 @@ TEST_F(TopologyReader, AFatTreeHasAllItsFields) {
       fat_tree {
         rails: RAIL_ONLY nodes_per_leaf: 4 uplinks_per_leaf: 2 uplink_gbit_per_s: 400 spines: 2
         nodes_per_pod: 8 uplinks_per_pod: 6 core_uplink_gbit_per_s: 800 planes: 2
-        switch_latency_ns: 250 switch_ports: 64 routing: ECMP seed: 7
+        switch_latency_ns: 250 switch_ports: 64 routing: ECMP seed: 7 flows_per_pair: 4
       })");
   const auto spec = std::get<FatTreeSpec>(Read("tree").value().family);
   EXPECT_EQ(spec.rails, RailKind::kOnly);
@@ -183,6 +183,7 @@ TEST_F(TopologyReader, AFatTreeHasAllItsFields) {
   EXPECT_EQ(spec.planes, 2);
   EXPECT_EQ(spec.routing.routing, Routing::kEcmp);
   EXPECT_EQ(spec.routing.seed, 7u);
+  EXPECT_EQ(spec.routing.flows, 4u);
   EXPECT_THAT(ErrorsOf(std::string(kHead) +
                        "fat_tree { nodes_per_leaf: 4 uplinks_per_leaf: 2 nodes_per_pod: 6 planes: 65 "
                        "routing: ECMP sites { nodes_per_site: 2 latency_ms: 1001 } }"),
