@@ -14,6 +14,7 @@ Command ListCommand();
 Command PlanCommand();
 Command RunCommand();
 Command ScheduleCommand();
+Command TopologyCommand();
 Command UtilisationCommand();
 Command ValidateCommand();
 

@@ -1,7 +1,6 @@
 #include "topologies/fabric.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <utility>
 
@@ -9,10 +8,6 @@
 
 namespace topologies {
 namespace {
-
-constexpr std::array kTiers = {Tier::kNvlink,   Tier::kPcie,      Tier::kHost,
-                               Tier::kNic,      Tier::kLeafSpine, Tier::kHostMemory,
-                               Tier::kFrontend, Tier::kStorage,   Tier::kOther};
 
 struct KindName {
   VertexKind kind;
@@ -27,7 +22,9 @@ constexpr KindName kKinds[] = {
     {VertexKind::kNic, "NIC", "NICs"},
     {VertexKind::kLeaf, "leaf", "leafs"},
     {VertexKind::kSpine, "spine", "spines"},
+    {VertexKind::kCore, "core switch", "core switches"},
     {VertexKind::kSwitch, "switch", "switches"},
+    {VertexKind::kMemory, "host memory", "host memories"},
     {VertexKind::kStorage, "storage server", "storage servers"},
 };
 
@@ -53,21 +50,26 @@ std::string TierLine(const Fabric& fabric, Tier tier) {
   std::vector<std::pair<VertexId, VertexId>> ends;
   sim::ByteRate slowest, fastest;
   double total = 0;
+  std::size_t failed = 0;
   for (const Link& link : fabric.links) {
     if (link.tier != tier) continue;
+    if (link.failed) {
+      ++failed;
+      continue;
+    }
     slowest = ends.empty() ? link.capacity : std::min(slowest, link.capacity);
     fastest = std::max(fastest, link.capacity);
     total += link.capacity.bytes_per_second();
     ends.emplace_back(link.from, link.to);
   }
-  if (ends.empty()) return "";
+  if (ends.empty() && failed == 0) return "";
   std::sort(ends.begin(), ends.end());
   char text[160];
   const std::string rate =
       slowest == fastest ? InGigabytes(slowest) : InGigabytes(slowest) + " to " + InGigabytes(fastest);
-  std::snprintf(text, sizeof text, "  %-10s %s of %s GB/s, %s TB/s in all\n", ToText(tier),
+  std::snprintf(text, sizeof text, "  %-10s %s of %s GB/s, %s TB/s in all", ToText(tier),
                 CountOf(ends).c_str(), rate.c_str(), Rounded(total * 1e-12).c_str());
-  return text;
+  return text + (failed > 0 ? "; " + std::to_string(failed) + " failed\n" : "\n");
 }
 
 }  // namespace
@@ -84,6 +86,16 @@ const char* ToText(Tier tier) {
       return "NIC";
     case Tier::kLeafSpine:
       return "leaf-spine";
+    case Tier::kSpineCore:
+      return "spine-core";
+    case Tier::kTorus:
+      return "torus";
+    case Tier::kGlobal:
+      return "global";
+    case Tier::kBorder:
+      return "border";
+    case Tier::kLongHaul:
+      return "long haul";
     case Tier::kHostMemory:
       return "host memory";
     case Tier::kFrontend:
@@ -111,18 +123,27 @@ std::vector<sim::ByteRate> CapacitiesOf(const Fabric& fabric) {
   return capacities;
 }
 
-std::string ToText(const Fabric& fabric) {
-  std::string text = fabric.name + ":";
-  const char* separator = " ";
+const char* ToText(VertexKind kind) {
+  for (const KindName& k : kKinds) {
+    if (k.kind == kind) return k.one;
+  }
+  return "";
+}
+
+std::string ElementsText(const Fabric& fabric) {
+  std::string text;
   for (const KindName& k : kKinds) {
     std::uint64_t count = 0;
     for (const Vertex& vertex : fabric.vertices) count += vertex.kind == k.kind ? vertex.elements : 0;
     if (count == 0) continue;
-    text += separator + std::to_string(count) + ' ' + (count == 1 ? k.one : k.many);
-    separator = ", ";
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + ' ' + (count == 1 ? k.one : k.many);
   }
-  text += '\n';
-  for (const Tier tier : kTiers) text += TierLine(fabric, tier);
+  return text;
+}
+
+std::string ToText(const Fabric& fabric) {
+  std::string text = fabric.name + ": " + ElementsText(fabric) + '\n';
+  for (int tier = 0; tier < kTierCount; ++tier) text += TierLine(fabric, static_cast<Tier>(tier));
   return text;
 }
 

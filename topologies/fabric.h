@@ -27,6 +27,7 @@ enum class VertexKind : std::uint8_t {
   kLeaf,
   kSpine,
   kSwitch,
+  kCore,     // the third tier of a fat tree
   kMemory,   // a host's DRAM
   kStorage,  // servers, and what is behind their ports
 };
@@ -44,22 +45,30 @@ enum class Tier : std::uint8_t {
   kHost,
   kNic,
   kLeafSpine,
+  kSpineCore,
+  kTorus,
+  kGlobal,    // between groups of a dragonfly
+  kBorder,    // of a site
+  kLongHaul,  // between sites
   kHostMemory,
   kFrontend,
   kStorage,
   kOther,
 };
-inline constexpr int kTierCount = 9;
+inline constexpr int kTierCount = 14;
 
-// One direction of one cable (or port, lane, bus).
+// One direction of one cable (or port, lane, bus), or of a bundle that is sprayed over evenly.
 struct Link {
   VertexId from, to;
-  sim::ByteRate capacity;  // > 0
+  sim::ByteRate capacity;  // > 0; of all cables together
   sim::Duration latency;
   Tier tier = Tier::kOther;
+  bool failed = false;       // nothing crosses it; it keeps its id, and its rate is what it had
+  std::uint32_t cables = 1;  // of a bundle, all alike
 };
 
-const char* ToText(Tier tier);  // "NVLink", "PCIe", ...
+const char* ToText(Tier tier);        // "NVLink", "PCIe", ...
+const char* ToText(VertexKind kind);  // "device", "NVLink switch", ...
 
 // One link of a route with the part of the traffic that crosses it.
 struct RouteUse {
@@ -112,6 +121,9 @@ struct Fabric {
 
 // By LinkId.
 std::vector<sim::ByteRate> CapacitiesOf(const Fabric& fabric);
+
+// How many elements of each kind: "8 devices, 1 NVLink switch".
+std::string ElementsText(const Fabric& fabric);
 
 // What there is, for people: elements by kind, then a line a tier.
 std::string ToText(const Fabric& fabric);

@@ -16,7 +16,9 @@ using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
 // One word for who reaches whom: devices with equal components reach each other.
 std::vector<int> ComponentsOf(const Fabric& fabric) {
   Graph graph(fabric.vertices.size());
-  for (const Link& link : fabric.links) boost::add_edge(link.from.pos(), link.to.pos(), graph);
+  for (const Link& link : fabric.links) {
+    if (!link.failed) boost::add_edge(link.from.pos(), link.to.pos(), graph);
+  }
   std::vector<int> component(fabric.vertices.size());
   boost::strong_components(
       graph, boost::make_iterator_property_map(component.begin(), get(boost::vertex_index, graph)));
@@ -46,6 +48,7 @@ Tier TierBetween(VertexKind a, VertexKind b) {
   if (a == kDevice && b == kNic) return Tier::kPcie;
   if (a == kDevice || a == kNic) return Tier::kNic;
   if (a == kLeaf && b == kSpine) return Tier::kLeafSpine;
+  if (a == kSpine && b == kCore) return Tier::kSpineCore;
   return Tier::kOther;
 }
 
@@ -72,9 +75,17 @@ sim::LinkId FabricBuilder::AddLink(VertexId from, VertexId to, sim::ByteRate cap
 }
 
 sim::LinkId FabricBuilder::AddCable(VertexId a, VertexId b, sim::ByteRate capacity, sim::Duration a_to_b,
-                                    sim::Duration b_to_a) {
+                                    sim::Duration b_to_a, std::uint32_t cables) {
   const sim::LinkId first = AddLink(a, b, capacity, a_to_b);
-  AddLink(b, a, capacity, b_to_a);
+  const sim::LinkId second = AddLink(b, a, capacity, b_to_a);
+  for (const sim::LinkId way : {first, second}) fabric_.links[way.pos()].cables = cables;
+  return first;
+}
+
+sim::LinkId FabricBuilder::AddCableIn(Tier tier, VertexId a, VertexId b, sim::ByteRate capacity,
+                                      sim::Duration latency, std::uint32_t cables) {
+  const sim::LinkId first = AddCable(a, b, capacity, latency, latency, cables);
+  for (const std::size_t way : {first.pos(), first.pos() + 1}) fabric_.links[way].tier = tier;
   return first;
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "sim/base/node_shape.h"
 #include "sim/base/result.h"
@@ -14,15 +13,9 @@
 
 namespace topologies {
 
-// REQUIRES: 1 <= devices <= kMostDevices
-sim::Result<Fabric> BuildSingleNode(const std::string& name, const sim::NodeShape& node, std::int64_t devices,
-                                    const std::optional<StorageSpec>& storage);
-sim::Result<Fabric> BuildRailOptimised(const std::string& name, const RailOptimisedSpec& spec,
-                                       const sim::NodeShape& node, std::int64_t devices,
-                                       const std::optional<StorageSpec>& storage);
-sim::Result<Fabric> BuildSingleSwitch(const std::string& name, const SingleSwitchSpec& spec,
-                                      const sim::NodeShape& node, std::int64_t devices,
-                                      const std::optional<StorageSpec>& storage);
+// Any family but the explicit one. REQUIRES: 1 <= devices <= kMostDevices
+sim::Result<Fabric> BuildNodeFabric(const TopologySpec& topology, const sim::NodeShape& node,
+                                    std::int64_t devices, const std::optional<StorageSpec>& storage);
 
 }  // namespace topologies
 

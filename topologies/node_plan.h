@@ -7,10 +7,10 @@
 //   PCIe     device i <-> PCIe switch (one a NIC, or one a device without NICs)
 //   host     PCIe switch j <-> host
 //   adapter  PCIe switch j <-> NIC j
-//   port     NIC j (device i, without NICs) <-> its leaf or the single switch
+//   port     NIC j (device i, without NICs) <-> its switch, in each plane
 //
-// After the nodes come the links leaf <-> spines, rail by rail. A link and its
-// way back have neighbouring ids; the way up (out of the device) is even.
+// After the nodes come the links of the network. A link and its way back have
+// neighbouring ids; the way up (out of the device) is even.
 
 #ifndef TOPOLOGIES_NODE_PLAN_H_
 #define TOPOLOGIES_NODE_PLAN_H_
@@ -23,22 +23,17 @@
 
 namespace topologies {
 
-enum class Network : std::uint8_t { kNone, kRails, kSwitch };
-
 struct NodePlan {
   sim::NodeShape shape;
-  Network network = Network::kNone;
+  bool networked = false;  // whether ports are cabled
   std::uint32_t nodes = 1;
   std::uint32_t devices = 1;       // in each node; fewer than the shape's in a lone partial node
   std::uint32_t nics = 0;          // vertices a node: several NICs of one device are one
   std::uint32_t nics_bundled = 1;  // NICs behind one such vertex
   std::uint32_t switches = 0;      // PCIe switches a node; 0 = no PCIe in this fabric
   bool nvlink = false;
-  bool device_ports = false;  // the single switch is cabled to devices, not NICs
-  std::uint32_t nodes_per_leaf = 1;
-  std::uint32_t leafs = 0;   // a rail
-  std::uint32_t spines = 0;  // a rail; 0 = one leaf a rail, nothing above it
-  sim::Duration switch_latency;
+  bool device_ports = false;  // the network is cabled to devices, not NICs
+  std::uint32_t planes = 1;   // cables of a port, each to a network of its own
 
   // The NIC vertex, PCIe switch and rail of the device with this index in its node.
   std::uint32_t NicOf(std::uint32_t device) const;
@@ -49,38 +44,15 @@ struct NodePlan {
   sim::LinkId Pcie(std::uint32_t node, std::uint32_t device) const;
   sim::LinkId Host(std::uint32_t node, std::uint32_t pcie_switch) const;
   sim::LinkId Adapter(std::uint32_t node, std::uint32_t nic) const;
-  sim::LinkId Port(std::uint32_t node, std::uint32_t nic_or_device) const;
-  sim::LinkId Uplink(std::uint32_t rail, std::uint32_t leaf) const;
+  sim::LinkId OfPort(std::uint32_t node, std::uint32_t nic_or_device, std::uint32_t plane = 0) const;
 
-  std::uint32_t ports() const;  // cables from a node to the network
+  std::uint32_t ports() const;  // of a node; each has a cable a plane
   std::uint32_t cables_per_node() const;
 
  private:
   sim::LinkId In(std::uint32_t node, std::uint32_t cables_before, std::uint32_t position) const {
     return sim::LinkId(2 * (node * cables_per_node() + cables_before + position));
   }
-};
-
-// Routes of such a fabric:
-//
-//   same node     NVLink; without it PCIe, through the host between PCIe switches
-//   other node    PCIe, NIC, leaf (spines, leaf), NIC, PCIe. Where the two rails differ, first one
-//                 hop inside the source node to the device beside the destination's NIC (NCCL's
-//                 PXN); without NVLink through the host to that NIC's PCIe switch.
-//   single switch as between nodes, each device through its own NIC
-//
-// Source of PXN: NVIDIA, "Doubling all2all performance with NCCL 2.12", 2022.
-class NodeRouter final : public Router {
- public:
-  explicit NodeRouter(const NodePlan& plan) : plan_(plan) {}
-  Route Between(std::uint32_t from_device, std::uint32_t to_device) const override;
-  std::optional<Route> ToNvSwitch(std::uint32_t device) const override;
-  std::optional<Route> FromNvSwitch(std::uint32_t device) const override;
-
- private:
-  std::optional<Route> NvSwitchLink(std::uint32_t device, bool up) const;
-
-  NodePlan plan_;
 };
 
 }  // namespace topologies

@@ -51,11 +51,14 @@ ShortestPathRouter::ShortestPathRouter(const Fabric& fabric)
     cost_of_leaving_[device.pos()] += static_cast<std::int64_t>(vertices);
 
   const auto incidence = [&](VertexId Link::*end) {
-    Incidence by_vertex{std::vector<std::uint32_t>(vertices + 1), std::vector<std::uint32_t>(links_.size())};
-    for (const Link& link : links_) ++by_vertex.first[(link.*end).pos() + 1];
+    Incidence by_vertex{std::vector<std::uint32_t>(vertices + 1), {}};
+    for (const Link& link : links_) by_vertex.first[(link.*end).pos() + 1] += link.failed ? 0 : 1;
     std::partial_sum(by_vertex.first.begin(), by_vertex.first.end(), by_vertex.first.begin());
+    by_vertex.links.resize(by_vertex.first.back());
     std::vector<std::uint32_t> next = by_vertex.first;
-    for (std::uint32_t l = 0; l < links_.size(); ++l) by_vertex.links[next[(links_[l].*end).pos()]++] = l;
+    for (std::uint32_t l = 0; l < links_.size(); ++l) {
+      if (!links_[l].failed) by_vertex.links[next[(links_[l].*end).pos()]++] = l;
+    }
     return by_vertex;
   };
   out_ = incidence(&Link::from);

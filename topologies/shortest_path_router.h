@@ -14,7 +14,7 @@ namespace topologies {
 // Traffic takes the paths that pass through the fewest other devices (a GPU
 // forwards only where there is no other way) and, among those, the fewest
 // links. All of them get the same part: a link's part is the number of paths
-// that cross it, of all.
+// that cross it, of all. Failed links are on no path.
 //
 // At most kMostPaths paths are used: traffic spreads over all next hops for as
 // many hops from the source as keep the number within that, and from there on

@@ -7,6 +7,7 @@
 #include "sim/base/check.h"
 #include "topologies/fabric_builder.h"
 #include "topologies/node_plan.h"
+#include "topologies/port_network.h"
 #include "topologies/topology.h"
 
 namespace topologies {
@@ -50,8 +51,8 @@ void AddCopies(const NodePlan& plan, std::uint32_t node, std::uint32_t device, s
   routes->to_device.push_back({.uses = {{memory}, {WayBack(root)}, {WayBack(lane)}}, .latency = latency});
 }
 
-void AddTransfers(const NodePlan& plan, const StorageSpec& spec, std::uint32_t node, std::uint32_t device,
-                  const AddedLinks& added, StorageRoutes* routes) {
+void AddTransfers(const NodePlan& plan, const PortNetwork* network, const StorageSpec& spec,
+                  std::uint32_t node, std::uint32_t device, const AddedLinks& added, StorageRoutes* routes) {
   Route write{.uses = {{added.memory[node], spec.memory_passes}}};
   Route read{.uses = {{added.read}}};
   if (spec.frontend > sim::ByteRate()) {
@@ -59,18 +60,16 @@ void AddTransfers(const NodePlan& plan, const StorageSpec& spec, std::uint32_t n
     read.uses.push_back({WayBack(added.frontend[node])});
   } else {
     const std::uint32_t nic = plan.NicOf(device);
-    const sim::LinkId up[] = {WayBack(plan.Host(node, nic)), plan.Adapter(node, nic), plan.Port(node, nic)};
+    const sim::LinkId up[] = {WayBack(plan.Host(node, nic)), plan.Adapter(node, nic), plan.OfPort(node, nic)};
     for (const sim::LinkId link : up) write.uses.push_back({link});
-    if (plan.spines > 0) {
-      const sim::LinkId uplink = plan.Uplink(nic, node / plan.nodes_per_leaf);
-      write.uses.push_back({uplink});
-      read.uses.push_back({WayBack(uplink)});
-    }
-    const sim::LinkId down[] = {WayBack(plan.Port(node, nic)), WayBack(plan.Adapter(node, nic)),
+    const std::vector<sim::LinkId> climb = network->Climb({node, nic, 0}).value();
+    for (const sim::LinkId link : climb) write.uses.push_back({link});
+    for (std::size_t i = climb.size(); i-- > 0;) read.uses.push_back({WayBack(climb[i])});
+    const sim::LinkId down[] = {WayBack(plan.OfPort(node, nic)), WayBack(plan.Adapter(node, nic)),
                                 plan.Host(node, nic)};
     for (const sim::LinkId link : down) read.uses.push_back({link});
-    write.latency = 2 * plan.shape.pcie_latency + plan.shape.nic_latency + plan.switch_latency;
-    if (plan.spines > 0) write.latency += plan.switch_latency;
+    write.latency = 2 * plan.shape.pcie_latency + plan.shape.nic_latency +
+                    static_cast<std::int64_t>(climb.size() + 1) * network->switch_latency();
     read.latency = write.latency;
   }
   write.uses.push_back({added.write});
@@ -81,7 +80,8 @@ void AddTransfers(const NodePlan& plan, const StorageSpec& spec, std::uint32_t n
 
 }  // namespace
 
-std::optional<sim::Error> RefuseStorage(const NodePlan& plan, const StorageSpec& spec) {
+std::optional<sim::Error> RefuseStorage(const NodePlan& plan, const PortNetwork* network,
+                                        const StorageSpec& spec) {
   const std::string node = "node \"" + plan.shape.name + "\"";
   if (plan.switches == 0) {
     return sim::Error{node + " has no PCIe here, so its devices do not reach their host's memory"};
@@ -92,18 +92,24 @@ std::optional<sim::Error> RefuseStorage(const NodePlan& plan, const StorageSpec&
   if (spec.servers > 0 && spec.frontend == sim::ByteRate() && plan.nics == 0) {
     return sim::Error{"NIC needs NICs, and this topology cables none of " + node + "; FRONTEND would do"};
   }
+  const bool through_nics = spec.servers > 0 && spec.frontend == sim::ByteRate();
+  if (through_nics && (plan.planes > 1 || !network->Climb({0, 0, 0}))) {
+    return sim::Error{
+        "NIC needs the top switches of one network of leafs that are sprayed over, on one site and in one "
+        "plane; FRONTEND would do"};
+  }
   return std::nullopt;
 }
 
-StorageRoutes AttachStorage(const NodePlan& plan, const StorageSpec& spec, std::span<const VertexId> hosts,
-                            FabricBuilder* builder) {
+StorageRoutes AttachStorage(const NodePlan& plan, const PortNetwork* network, const StorageSpec& spec,
+                            std::span<const VertexId> hosts, FabricBuilder* builder) {
   CHECK(hosts.size() == plan.nodes && spec.memory_passes > 0);
   const AddedLinks added = AddLinks(plan, spec, hosts, builder);
   StorageRoutes routes;
   for (std::uint32_t node = 0; node < plan.nodes; ++node) {
     for (std::uint32_t device = 0; device < plan.devices; ++device) {
       AddCopies(plan, node, device, added.memory[node], &routes);
-      if (spec.servers > 0) AddTransfers(plan, spec, node, device, added, &routes);
+      if (spec.servers > 0) AddTransfers(plan, network, spec, node, device, added, &routes);
     }
   }
   return routes;

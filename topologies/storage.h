@@ -25,6 +25,7 @@
 namespace topologies {
 
 struct NodePlan;
+class PortNetwork;
 class FabricBuilder;
 
 struct StorageSpec {
@@ -36,14 +37,16 @@ struct StorageSpec {
   std::uint32_t memory_passes = 1;
 };
 
-// Why the nodes of a plan cannot reach storage like this.
-std::optional<sim::Error> RefuseStorage(const NodePlan& plan, const StorageSpec& spec);
+// Why the nodes of a plan cannot reach storage like this. `network` is null for a node that
+// stands alone.
+std::optional<sim::Error> RefuseStorage(const NodePlan& plan, const PortNetwork* network,
+                                        const StorageSpec& spec);
 
 // Adds vertices and links behind those that are there, whose ids stay, and says
 // how devices reach them. `hosts` are the nodes' host vertices.
 // REQUIRES: RefuseStorage has nothing to say
-StorageRoutes AttachStorage(const NodePlan& plan, const StorageSpec& spec, std::span<const VertexId> hosts,
-                            FabricBuilder* builder);
+StorageRoutes AttachStorage(const NodePlan& plan, const PortNetwork* network, const StorageSpec& spec,
+                            std::span<const VertexId> hosts, FabricBuilder* builder);
 
 }  // namespace topologies
 

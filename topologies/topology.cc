@@ -11,6 +11,7 @@
 
 #include "sim/base/check.h"
 #include "topologies/fabric_builder.h"
+#include "topologies/faults.h"
 #include "topologies/node_fabric.h"
 #include "topologies/shortest_path_router.h"
 
@@ -104,7 +105,8 @@ std::string PlaceOf(const Fault& fault) {
          fault.field + ": ";
 }
 
-sim::Result<Fabric> BuildExplicit(const std::string& name, const ExplicitSpec& spec, std::int64_t devices) {
+sim::Result<Fabric> BuildExplicit(const std::string& name, const ExplicitSpec& spec,
+                                  const std::vector<LinkFault>& link_faults, std::int64_t devices) {
   if (spec.links.size() > kMostLinks) {
     return sim::Error{"topology \"" + name + "\" has " + std::to_string(spec.links.size()) +
                       " links; at most " + std::to_string(kMostLinks) + " can be given one by one"};
@@ -135,6 +137,8 @@ sim::Result<Fabric> BuildExplicit(const std::string& name, const ExplicitSpec& s
     builder.AddLink(from, to, link.capacity, link.latency);
     if (link.duplex) builder.AddLink(to, from, link.capacity, link.latency);
   }
+  const auto applied = ApplyFaults(link_faults, builder.fabric().vertices, builder.links());
+  if (!applied.ok()) return sim::Error{"topology \"" + name + "\": " + applied.error().message};
   const auto router = std::make_shared<ShortestPathRouter>(builder.fabric());
   return std::move(builder).Build(router);
 }
@@ -143,14 +147,8 @@ using OptionalStorage = std::optional<StorageSpec>;
 
 sim::Result<Fabric> BuildFamily(const TopologySpec& spec, const sim::NodeShape& node, std::int64_t devices,
                                 const OptionalStorage& storage) {
-  if (const auto* rails = std::get_if<RailOptimisedSpec>(&spec.family)) {
-    return BuildRailOptimised(spec.name, *rails, node, devices, storage);
-  }
-  if (const auto* single = std::get_if<SingleSwitchSpec>(&spec.family)) {
-    return BuildSingleSwitch(spec.name, *single, node, devices, storage);
-  }
-  if (std::holds_alternative<SingleNodeSpec>(spec.family)) {
-    return BuildSingleNode(spec.name, node, devices, storage);
+  if (!std::holds_alternative<ExplicitSpec>(spec.family)) {
+    return BuildNodeFabric(spec, node, devices, storage);
   }
   if (storage.has_value()) {
     return sim::Error{
@@ -158,7 +156,7 @@ sim::Result<Fabric> BuildFamily(const TopologySpec& spec, const sim::NodeShape& 
         "\" lists its links one by one; copies to hosts need nodes of the hardware's shape: a rail "
         "optimised, single switch or single node topology"};
   }
-  return BuildExplicit(spec.name, std::get<ExplicitSpec>(spec.family), devices);
+  return BuildExplicit(spec.name, std::get<ExplicitSpec>(spec.family), spec.faults, devices);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Topology files to TopologySpec. Ranges are checked here, field by field;
 // what only shows when elements are seen together is FaultsOf's.
 
-#include <cstdio>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -9,103 +8,13 @@
 #include "proto/text_reader.h"
 #include "proto/topology.pb.h"
 #include "topologies/catalogue.h"
+#include "topologies/family_reader.h"
 #include "topologies/topology.h"
 
 namespace topologies {
 namespace {
 
 using proto::Field;
-
-std::string Printed(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.10g", value);
-  return text;
-}
-std::string Printed(std::int64_t value) { return std::to_string(value); }
-
-// The value of a field, checked. Where it is missing or out of range that is
-// reported and `high` taken, so that reading can go on without another error.
-class Fields {
- public:
-  explicit Fields(proto::Diagnostics* diagnostics) : diagnostics_(diagnostics) {}
-
-  template <class T>
-  T Within(const Field& at, bool has, T value, T low, T high) {
-    if (!has) {
-      Missing(at, "give " + Printed(low) + " to " + Printed(high));
-    } else if (!(value >= low && value <= high)) {
-      diagnostics_->Error(at.place(),
-                          Printed(value) + " is not within " + Printed(low) + " and " + Printed(high));
-    } else {
-      return value;
-    }
-    return high;
-  }
-  sim::ByteRate Gigabits(const Field& at, bool has, double value) {
-    return sim::ByteRate::GigabytesPerSecond(Within(at, has, value, 8 * kSlowestGb, 8 * kFastestGb) / 8);
-  }
-  // Too slow is left to FaultsOf, which names both ends.
-  sim::ByteRate Gigabytes(const Field& at, bool has, double value) {
-    return sim::ByteRate::GigabytesPerSecond(Within(at, has, value, 0.0, kFastestGb));
-  }
-  sim::Duration Nanoseconds(const Field& at, bool has, double value) {
-    return sim::Duration::FromSeconds(Within(at, has, value, 0.0, 1e9) * 1e-9);
-  }
-  std::string Text(const Field& at, bool has, const std::string& value) {
-    if (!has) {
-      Missing(at, "give it a text");
-    } else if (value.empty()) {
-      diagnostics_->Error(at.place(), "is empty");
-    }
-    return value;
-  }
-  // A value that was there but refused has been reported by the parser.
-  void Missing(const Field& at, const std::string& wanted) {
-    if (!at.given()) diagnostics_->Error(at.place(), "missing; " + wanted);
-  }
-  void Error(const Field& at, const std::string& what) { diagnostics_->Error(at.place(), what); }
-
- private:
-  static constexpr double kSlowestGb = 1e-6, kFastestGb = 9e6;  // 1 kB/s; what ByteRate holds
-  proto::Diagnostics* diagnostics_;
-};
-
-constexpr std::int64_t kMostPorts = 65'536;
-
-RailOptimisedSpec ReadRails(const orrery::config::Topology::RailOptimised& file, const Field& at,
-                            Fields& fields) {
-  RailOptimisedSpec spec;
-  spec.nodes_per_leaf = fields.Within<std::int64_t>(at.At("nodes_per_leaf"), file.has_nodes_per_leaf(),
-                                                    file.nodes_per_leaf(), 1, kMostPorts);
-  spec.uplinks_per_leaf = fields.Within<std::int64_t>(at.At("uplinks_per_leaf"), file.has_uplinks_per_leaf(),
-                                                      file.uplinks_per_leaf(), 0, kMostPorts);
-  if (spec.uplinks_per_leaf > 0 || file.has_uplink_gbit_per_s()) {
-    spec.uplink =
-        fields.Gigabits(at.At("uplink_gbit_per_s"), file.has_uplink_gbit_per_s(), file.uplink_gbit_per_s());
-  }
-  spec.switch_latency =
-      fields.Nanoseconds(at.At("switch_latency_ns"), file.has_switch_latency_ns(), file.switch_latency_ns());
-  if (file.has_switch_ports()) {
-    spec.switch_ports =
-        fields.Within<std::int64_t>(at.At("switch_ports"), true, file.switch_ports(), 1, kMostPorts);
-  }
-  return spec;
-}
-
-SingleSwitchSpec ReadSwitch(const orrery::config::Topology::SingleSwitch& file, const Field& at,
-                            Fields& fields) {
-  SingleSwitchSpec spec;
-  if (file.has_port_gbit_per_s()) {
-    spec.port = fields.Gigabits(at.At("port_gbit_per_s"), true, file.port_gbit_per_s());
-  }
-  spec.switch_latency =
-      fields.Nanoseconds(at.At("switch_latency_ns"), file.has_switch_latency_ns(), file.switch_latency_ns());
-  if (file.has_switch_ports()) {
-    spec.switch_ports =
-        fields.Within<std::int64_t>(at.At("switch_ports"), true, file.switch_ports(), 1, kMostDevices);
-  }
-  return spec;
-}
 
 VertexKind KindOf(orrery::config::Topology::Element::Kind kind) {
   using Element = orrery::config::Topology::Element;
@@ -170,6 +79,9 @@ void ReadFamily(const orrery::config::Topology& file, const Field& root, Fields&
   const std::pair<const char*, bool> families[] = {{"single_node", file.has_single_node()},
                                                    {"rail_optimised", file.has_rail_optimised()},
                                                    {"single_switch", file.has_single_switch()},
+                                                   {"fat_tree", file.has_fat_tree()},
+                                                   {"torus", file.has_torus()},
+                                                   {"dragonfly_plus", file.has_dragonfly_plus()},
                                                    {"explicit", file.has_explicit_()}};
   std::string given;
   int count = 0;
@@ -181,12 +93,19 @@ void ReadFamily(const orrery::config::Topology& file, const Field& root, Fields&
     given = name;
   }
   if (count == 0) {
-    fields.Error(root, "no family; give one of single_node, rail_optimised, single_switch and explicit");
+    fields.Error(root,
+                 "no family; give one of single_node, rail_optimised, single_switch, fat_tree, torus, "
+                 "dragonfly_plus and explicit");
   }
   if (file.has_rail_optimised())
     spec->family = ReadRails(file.rail_optimised(), root.At("rail_optimised"), fields);
   if (file.has_single_switch())
     spec->family = ReadSwitch(file.single_switch(), root.At("single_switch"), fields);
+  if (file.has_fat_tree()) spec->family = ReadFatTree(file.fat_tree(), root.At("fat_tree"), fields);
+  if (file.has_torus()) spec->family = ReadTorus(file.torus(), root.At("torus"), fields);
+  if (file.has_dragonfly_plus()) {
+    spec->family = ReadDragonflyPlus(file.dragonfly_plus(), root.At("dragonfly_plus"), fields);
+  }
   if (file.has_explicit_()) spec->family = ReadExplicit(file.explicit_(), root.At("explicit"), fields);
 }
 
@@ -245,6 +164,9 @@ std::optional<TopologySpec> ReadTopology(const std::string& name_or_path,
   spec.name = fields.Text(root.At("name"), file.has_name(), file.name());
   spec.source = fields.Text(root.At("source").At("title"), file.source().has_title(), file.source().title());
   ReadFamily(file, root, fields, &spec);
+  for (int i = 0; i < file.faults_size(); ++i) {
+    spec.faults.push_back(ReadFault(file.faults(i), root.At("faults", i), fields));
+  }
   if (diagnostics->errors().size() > errors_before) return std::nullopt;
   return spec;
 }

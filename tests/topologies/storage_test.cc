@@ -111,6 +111,29 @@ TEST(Storage, LeavesTheLinksBeforeItAsTheyAre) {
   }
 }
 
+TEST(Storage, OfATreeIsAboveItsTopmostSwitches) {
+  FatTreeSpec tree;
+  tree.nodes_per_leaf = 1;
+  tree.uplinks_per_leaf = tree.uplinks_per_pod = 2;
+  tree.nodes_per_pod = 2;
+  tree.uplink = 50_GB_per_s;
+  tree.switch_latency = 200_ns;
+  TopologySpec topology{"tree", "", "", tree};
+  const Fabric fabric = With(topology, TestNode(2, 2), 8, Nics());
+  EXPECT_EQ(TextOf(fabric, fabric.storage->write[5]),
+            "node2/host -> node2/memory, node2/host -> node2/pcie1, node2/pcie1 -> node2/nic1, "
+            "node2/nic1 -> leaf2, leaf2 -> pod1/spine0, pod1/spine0 -> core0, storage -> disks");
+  EXPECT_EQ(TextOf(fabric, fabric.storage->read[5]),
+            "disks -> storage, core0 -> pod1/spine0, pod1/spine0 -> leaf2, leaf2 -> node2/nic1, "
+            "node2/nic1 -> node2/pcie1, node2/pcie1 -> node2/host, node2/host -> node2/memory");
+  EXPECT_EQ(fabric.storage->write[5].latency, 1'900_ns);  // 2 of PCIe, a NIC of 500, 3 switches of 200
+  std::get<FatTreeSpec>(topology.family).routing.routing = Routing::kEcmp;
+  const auto hashed = BuildFabric(topology, TestNode(2, 2), 8, Nics());
+  ASSERT_FALSE(hashed.ok());
+  EXPECT_NE(hashed.error().message.find("FRONTEND would do"), std::string::npos);
+  EXPECT_TRUE(BuildFabric(topology, TestNode(2, 2), 8, Front()).ok());
+}
+
 TEST(Storage, WhatCannotReachItIsRefused) {
   const auto refusal = [](const TopologySpec& topology, const sim::NodeShape& node, std::int64_t devices,
                           const StorageSpec& spec) {

@@ -54,7 +54,7 @@ class TopologyReader : public testing::Test {
 constexpr const char* kHead = "name: 'it' source { title: 'a test' }\n";
 
 TEST_F(TopologyReader, EveryEntryOfTheCatalogueIsReadAndBuilds) {
-  ASSERT_EQ(Catalogue().size(), 5u);
+  ASSERT_EQ(Catalogue().size(), 13u);
   for (const proto::CatalogueFile& entry : Catalogue()) {
     SCOPED_TRACE(entry.name);
     const std::optional<TopologySpec> spec = Read(std::string(entry.name));
@@ -75,6 +75,30 @@ TEST_F(TopologyReader, FiguresOfTheCatalogueAreThoseOfTheSwitches) {
   EXPECT_EQ(hdr.uplink, 25_GB_per_s);
   EXPECT_EQ(hdr.nodes_per_leaf + hdr.uplinks_per_leaf, hdr.switch_ports);
   EXPECT_EQ(std::get<SingleSwitchSpec>(Read("single_switch_ndr")->family).port, 50_GB_per_s);
+}
+
+TEST_F(TopologyReader, TreesOfTheCatalogueHaveTheSizesThatTheySay) {
+  // Nodes of 8 devices and 8 NICs. Llama 3: 1,536 racks, 8 pods of 16 spines, 1:7 above them.
+  const Fabric llama = MustBuild(Read("meta_llama3_roce").value(), TestNode(8, 8), 24'576);
+  EXPECT_EQ(CountOf(llama, VertexKind::kLeaf), 1'536u);
+  EXPECT_EQ(CountOf(llama, VertexKind::kSpine), 8u);  // each of 16
+  double nics = 0, to_core = 0;
+  for (const Link& link : llama.links) {
+    if (link.tier == Tier::kNic) nics += link.capacity.bytes_per_second();
+    if (link.tier == Tier::kSpineCore) to_core += link.capacity.bytes_per_second();
+  }
+  EXPECT_NEAR(nics / to_core, 7, 0.12);
+  // The most that the ports do for, and one more.
+  const std::pair<const char*, std::int64_t> most[] = {
+      {"fat_tree_ndr", 256}, {"rail_only_ndr", 64}, {"rail_optimised_ndr", 2048}};
+  for (const auto& [name, nodes] : most) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(ErrorOf(*Read(name), TestNode(8, 8), nodes * 8), "");
+    EXPECT_NE(ErrorOf(*Read(name), TestNode(8, 8), nodes * 8 + 8), "");
+  }
+  // 100 km.
+  const auto sites = std::get<FatTreeSpec>(Read("two_sites_ndr")->family).sites;
+  EXPECT_EQ(sites.latency, 500_us);
 }
 
 TEST_F(TopologyReader, AFileBesideTheScenarioWinsOverTheCatalogue) {
@@ -142,6 +166,84 @@ explicit {
                          HasSubstr("-3"))),
           Contains(
               AllOf(HasSubstr("it.textproto:9:3: explicit.links[3].latency_ns"), HasSubstr("missing")))));
+}
+
+TEST_F(TopologyReader, AFatTreeHasAllItsFields) {
+  Write("tree.textproto", std::string(kHead) + R"(
+      fat_tree {
+        rails: RAIL_ONLY nodes_per_leaf: 4 uplinks_per_leaf: 2 uplink_gbit_per_s: 400 spines: 2
+        nodes_per_pod: 8 uplinks_per_pod: 6 core_uplink_gbit_per_s: 800 planes: 2
+        switch_latency_ns: 250 switch_ports: 64 routing: ECMP seed: 7 flows_per_pair: 4
+      })");
+  const auto spec = std::get<FatTreeSpec>(Read("tree").value().family);
+  EXPECT_EQ(spec.rails, RailKind::kOnly);
+  EXPECT_EQ(spec.nodes_per_pod, 8);
+  EXPECT_EQ(spec.uplinks_per_pod, 6);
+  EXPECT_EQ(spec.core_uplink, 100_GB_per_s);
+  EXPECT_EQ(spec.planes, 2);
+  EXPECT_EQ(spec.routing.routing, Routing::kEcmp);
+  EXPECT_EQ(spec.routing.seed, 7u);
+  EXPECT_EQ(spec.routing.flows, 4u);
+  EXPECT_THAT(ErrorsOf(std::string(kHead) +
+                       "fat_tree { nodes_per_leaf: 4 uplinks_per_leaf: 2 nodes_per_pod: 6 planes: 65 "
+                       "routing: ECMP sites { nodes_per_site: 2 latency_ms: 1001 } }"),
+              AllOf(Contains(AllOf(HasSubstr("fat_tree.rails"), HasSubstr("missing; SHARED_LEAF"))),
+                    Contains(AllOf(HasSubstr("fat_tree.uplink_gbit_per_s"), HasSubstr("missing"))),
+                    Contains(AllOf(HasSubstr("fat_tree.nodes_per_pod"),
+                                   HasSubstr("6 is no multiple of nodes_per_leaf, 4"))),
+                    Contains(AllOf(HasSubstr("fat_tree.uplinks_per_pod"), HasSubstr("missing"))),
+                    Contains(AllOf(HasSubstr("fat_tree.planes"), HasSubstr("65 is not within 1 and 64"))),
+                    Contains(AllOf(HasSubstr("fat_tree.sites.gbit_per_s"), HasSubstr("missing"))),
+                    Contains(AllOf(HasSubstr("fat_tree.sites.latency_ms"), HasSubstr("1001"))),
+                    Contains(AllOf(HasSubstr("fat_tree.routing"), HasSubstr("ECMP in several sites")))));
+  EXPECT_THAT(
+      ErrorsOf(std::string(kHead) + "fat_tree { rails: SHARED_LEAF nodes_per_leaf: 4 uplinks_per_leaf: 0 "
+                                    "uplinks_per_pod: 2 switch_latency_ns: 0 }"),
+      ElementsAre(AllOf(HasSubstr("fat_tree.uplinks_per_pod"), HasSubstr("only where nodes_per_pod"))));
+}
+
+TEST_F(TopologyReader, ToriAndDragonfliesHaveAllTheirFields) {
+  Write(
+      "torus.textproto",
+      std::string(kHead) + "torus { size: [4, 3] wrap: false link_gbit_per_s: 400 switch_latency_ns: 100 }");
+  const auto torus = std::get<TorusSpec>(Read("torus").value().family);
+  EXPECT_THAT(torus.size, ElementsAre(4, 3));
+  EXPECT_FALSE(torus.wrap);
+  EXPECT_EQ(torus.link, 50_GB_per_s);
+  EXPECT_THAT(
+      ErrorsOf(std::string(kHead) + "torus { size: [1, 2, 3, 4] link_gbit_per_s: 1 switch_latency_ns: 0 }"),
+      ElementsAre(HasSubstr("torus.size[3]: 4 dimensions; 1 to 3 would do")));
+  EXPECT_THAT(ErrorsOf(std::string(kHead) + "torus { size: [4096, 4096] }"),
+              AllOf(Contains(HasSubstr("torus.size: 16777216 routers; at most 262144")),
+                    Contains(AllOf(HasSubstr("torus.link_gbit_per_s"), HasSubstr("missing")))));
+  EXPECT_THAT(ErrorsOf(std::string(kHead) + "torus { link_gbit_per_s: 1 switch_latency_ns: 0 }"),
+              ElementsAre(AllOf(HasSubstr("torus.size"), HasSubstr("missing"))));
+  EXPECT_THAT(
+      ErrorsOf(
+          std::string(kHead) +
+          "dragonfly_plus { nodes_per_leaf: 2 leafs_per_group: 2 spines_per_group: 2 uplinks_per_leaf: 3 "
+          "uplink_gbit_per_s: 400 global_links: 2 global_link_gbit_per_s: 400 }"),
+      AllOf(Contains(AllOf(HasSubstr("dragonfly_plus.uplinks_per_leaf"), HasSubstr("3 is no multiple"))),
+            Contains(AllOf(HasSubstr("dragonfly_plus.switch_latency_ns"), HasSubstr("missing")))));
+}
+
+TEST_F(TopologyReader, FaultsAreReadAndAppendedFromTheCommandLine) {
+  const std::vector<proto::Override> half = {
+      {1, "faults[0].from", "node3/nic5"}, {2, "faults[0].to", "*"},
+      {3, "faults[0].rate_factor", "0.5"}, {4, "faults[1].from", "rail5/leaf0"},
+      {5, "faults[1].to", "rail5/spine*"}, {6, "faults[1].failed_cables", "1"}};
+  const auto spec = Read("rail_optimised_ndr", half);
+  ASSERT_TRUE(spec.has_value()) << diagnostics_.errors()[0];
+  ASSERT_EQ(spec->faults.size(), 2u);
+  EXPECT_EQ(spec->faults[0].rate_factor, 0.5);
+  EXPECT_EQ(spec->faults[1].failed_cables, 1);
+  EXPECT_THAT(ErrorsOf(std::string(kHead) +
+                       "single_node {}\nfaults { from: 'a' rate_factor: 1.5 }\nfaults { to: 'b' }"),
+              AllOf(Contains(AllOf(HasSubstr("it.textproto:3:1: faults[0].to"), HasSubstr("missing"))),
+                    Contains(AllOf(HasSubstr("it.textproto:3:20: faults[0].rate_factor"),
+                                   HasSubstr("1.5 is not within"))),
+                    Contains(AllOf(HasSubstr("it.textproto:4:1: faults[1]"),
+                                   HasSubstr("says nothing of the link")))));
 }
 
 TEST_F(TopologyReader, ExactlyOneFamilyIsWanted) {
