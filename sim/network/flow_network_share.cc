@@ -192,7 +192,8 @@ bool FlowNetwork::PassStops(const Level& level) {
     } else {
       for (std::uint32_t m = links_[stop.link.pos()].first; m != kNone; m = members_[m].next) {
         const Flow& flow = flows_[members_[m].flow];
-        if (flow.pin == stop.link && flow.level == stop.level) passed |= PassStop(members_[m].flow, stop.level);
+        if (flow.pin == stop.link && flow.level == stop.level)
+          passed |= PassStop(members_[m].flow, stop.level);
       }
     }
     FreezeTiedLinks(stop.level);
@@ -364,8 +365,6 @@ void FlowNetwork::SetRate(Time now, std::uint32_t f) {
 // The flows of a reached link have all stopped, and what they carry was taken
 // from `left`. Other links carry no more than they can either: their flows have
 // not changed, or they cannot bind and each flow is at most as fast as alone.
-void FlowNetwork::CheckCapacity(const Link& link) {
-  CHECK(link.demand == 0 && link.left >= 0);
-}
+void FlowNetwork::CheckCapacity(const Link& link) { CHECK(link.demand == 0 && link.left >= 0); }
 
 }  // namespace sim
