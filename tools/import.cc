@@ -120,16 +120,14 @@ Command ImportCommand() {
        {"name", "NAME", "call the result so, not as the file says", false},
        {"hardware", "NAME", "of a job or a fabric: its device, as h100_sxm", false},
        {"topology", "NAME", "of a job: its network, as rail_optimised_ndr", false},
-       {"devices", "N",
-        "of a job: how many, where its file does not say or another number; of a node: copies of it", false},
+       {"devices", "N", "of a job: how many, where its file does not say; of a node: copies of it", false},
        {"model", "NAME", "of a job: what it trains, where its file does not say", false},
        {"sequence-length", "N", "of a job of DeepSpeed: tokens", false},
        {"set", "KEY=VALUE", "a key of the file that is missing, or needs a shell; may be repeated", true},
        {"keep-unknown", "", "of a job: list keys that nobody knows, in place of an error", false},
        {"verbose", "", "of hf: list the keys that were ignored", false}},
-      "  orrery import megatron a.sh --hardware h100_sxm --topology single_node --output job.textproto\n"
       "  orrery import hf CONFIG.json|-                 shapes of a model of Hugging Face\n" +
-          JobFormatLines() + FabricFormatLines(),
+          JobFormatLines() + FabricFormatLine(),
       RunImport};
 }
 

@@ -87,15 +87,12 @@ std::string FabricFormats() {
   return text;
 }
 
-std::string FabricFormatLines() {
-  constexpr std::size_t kColumn = 49;
+std::string FabricFormatLine() {
   std::string text;
   for (const topologies::FabricImporter& importer : topologies::FabricImporters()) {
-    std::string line = std::string("  orrery import ") + importer.format + ' ' + importer.takes;
-    line.resize(std::max(kColumn, line.size() + 1), ' ');
-    text += line + importer.describes + '\n';
+    text += (text.empty() ? "" : "|") + std::string(importer.format);
   }
-  return text;
+  return "  orrery import " + text + " FILE   a node or a fabric\n";
 }
 
 int ImportFabric(const Arguments& arguments, std::ostream& out, std::ostream& err) {

@@ -12,9 +12,9 @@ namespace tools {
 
 // Whether a fabric of this format can be read ("nccl_topo").
 bool IsFabricFormat(const std::string& format);
-// "nccl_topo, nvidia_smi, ibnetdiscover", and a line for each in the help.
+// "nccl_topo, nvidia_smi, ibnetdiscover", and their line in the help.
 std::string FabricFormats();
-std::string FabricFormatLines();
+std::string FabricFormatLine();
 
 // REQUIRES: IsFabricFormat(arguments.positional[0])
 int ImportFabric(const Arguments& arguments, std::ostream& out, std::ostream& err);

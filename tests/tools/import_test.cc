@@ -138,7 +138,7 @@ TEST_F(Import, WritesAFabricThatLoadsAsATopology) {
   const Result result =
       RunWords({"import", "nccl_topo", FabricSample("nccl_topo_4xh100.xml"), "--output", path});
   EXPECT_EQ(result.status, kExitDone) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("import: node: 4 devices, 12 elements, 17 links\n"));
+  EXPECT_THAT(result.err, HasSubstr("import: node: 4 devices, 12 elements, 14 links\n"));
   EXPECT_THAT(Content(path), HasSubstr("name: \"node\"\n"));
   const Result run = RunWords({"check", "llama3_8b_8xh100", "--set", "topology=" + path, "--set", "devices=4",
                                "--set", "layout.context=4"});

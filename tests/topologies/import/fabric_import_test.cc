@@ -74,6 +74,16 @@ TEST(NvidiaSmi, BuildsTheTreeThatGivesEveryPairItsClass) {
   EXPECT_EQ(Rate(fabric, "node0/cpu0", "node0/cpu2"), 60);
 }
 
+// As it is in a terminal: columns by tabs, the header underlined.
+TEST(NvidiaSmi, TabsAndUnderliningSayNothing) {
+  std::string text = "\x1b[4m" + Sample("nvidia_smi_4xh100.txt");
+  std::replace(text.begin(), text.end(), ' ', '\t');
+  text = With(text, "GPU\tNUMA\tID", "GPU NUMA ID\x1b[0m");
+  proto::Diagnostics diagnostics;
+  EXPECT_EQ(Imported("nvidia_smi", text, &diagnostics).value().text,
+            Imported("nvidia_smi", Sample("nvidia_smi_4xh100.txt"), &diagnostics).value().text);
+}
+
 // Of a GPU with three NVLinks two go to one neighbour: 450 * 2/3 and 450 * 1/3.
 TEST(NvidiaSmi, PairsWithoutASwitchHaveTheirPartsOfTheRate) {
   const Fabric fabric =

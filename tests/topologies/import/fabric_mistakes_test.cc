@@ -39,15 +39,14 @@ TEST(FabricMistakes, OfNcclsXml) {
 }
 
 TEST(FabricMistakes, OfNvidiaSmi) {
-  Expect(
-      "nvidia_smi", "nvidia_smi_4xh100.txt",
-      {{"GPU2\tNV18\tNV18", "GPU2\tNV18\tNX18",
-        "in.txt:4: column 2: \"NX18\" is none of X, NV1 and up, PIX, PXB, PHB, NODE and SYS"},
-       {"GPU1\tNV18", "GPU1\tNV17", "in.txt:3: column 1 says otherwise than line 2 of the same two"},
-       {"GPU1\tNV18", "GPU7\tNV18", "in.txt:3: row \"GPU7\" is not \"gpu1\", the next of the header"},
-       {"SYS\tSYS\tPXB\tNODE\tSYS\t X \t\t\t\t\n", "SYS\n", "in.txt:7: has 1 cells; 6 are wanted"},
-       {"NIC1\tSYS\tSYS\tPXB\tNODE\tSYS\t X \t\t\t\t\n", "", "in.txt: row \"nic1\" of the header is missing"},
-       {"GPU0\t X ", "GPU0\tPIX", "in.txt:2: column 1: X is for an element and itself"}});
+  Expect("nvidia_smi", "nvidia_smi_4xh100.txt",
+         {{"GPU2 NV18 NV18", "GPU2 NV18 NX18",
+           "in.txt:4: column 2: \"NX18\" is none of X, NV1 and up, PIX, PXB, PHB, NODE and SYS"},
+          {"GPU1 NV18", "GPU1 NV17", "in.txt:3: column 1 says otherwise than line 2 of the same two"},
+          {"GPU1 NV18", "GPU7 NV18", "in.txt:3: row \"GPU7\" is not \"gpu1\", the next of the header"},
+          {"SYS SYS PXB NODE SYS X\n", "SYS\n", "in.txt:7: has 1 cells; 6 are wanted"},
+          {"NIC1 SYS SYS PXB NODE SYS X\n", "", "in.txt: row \"nic1\" of the header is missing"},
+          {"GPU0 X ", "GPU0 PIX ", "in.txt:2: column 1: X is for an element and itself"}});
   EXPECT_THAT(
       Errors("nvidia_smi", "nothing\n"),
       ElementsAre("in.txt: has no header \"GPU0 GPU1 ...\"; the output of nvidia-smi topo -m is wanted"));
@@ -61,15 +60,15 @@ TEST(FabricMistakes, OfIbnetdiscover) {
          {{"lid 11 4xNDR", "lid 11 4xMDR",
            "in.txt:11: ends in no width and speed, as 4xNDR: 1, 2, 4, 8 or 12 lanes of SDR, DDR, QDR, FDR10, "
            "FDR, EDR, HDR, NDR or XDR"},
-          {"[33]\t\"S-00000000000000b1\"[3]", "[33\t\"S-00000000000000b1\"[3]",
-           "in.txt:23: \"[33 \"S-00000000000000b1\"[3]  # \"spine1\" lid 3 4xNDR\" is no port; [1] "
+          {"[33] \"S-00000000000000b1\"[3]", "[33 \"S-00000000000000b1\"[3]",
+           "in.txt:23: \"[33 \"S-00000000000000b1\"[3] # \"spine1\" lid 3 4xNDR\" is no port; [1] "
            "\"ID\"[2] # "
            "\"name\" lid 3 4xNDR is wanted"},
-          {"Switch\t64 \"S-00000000000000a2\"", "Switch\t64 S",
+          {"Switch 64 \"S-00000000000000a2\"", "Switch 64 S",
            "in.txt:20: Switch: a number of ports and an id in quotes are wanted"},
-          {"[2]\t\"S-00000000000000a1\"[34]", "[1]\t\"S-00000000000000a1\"[34]",
+          {"[2] \"S-00000000000000a1\"[34]", "[1] \"S-00000000000000a1\"[34]",
            "in.txt:32: port 1 has a cable already"},
-          {"vendid", "Rt\t2 \"R-1\"\nvendid", "in.txt:6: a router between subnets: one subnet is wanted"},
+          {"vendid", "Rt 2 \"R-1\"\nvendid", "in.txt:6: a router between subnets: one subnet is wanted"},
           {"vendid", "hello\nvendid", "in.txt:6: \"hello\" is neither an element, a port nor KEY=VALUE"}});
   EXPECT_THAT(Errors("ibnetdiscover", "#\n"),
               ElementsAre("in.txt: has no \"Switch\" or \"Ca\"; the output of ibnetdiscover is wanted"));
