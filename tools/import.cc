@@ -10,6 +10,7 @@
 #include "scenarios/output/output_file.h"
 #include "scenarios/output/report_text.h"
 #include "tools/commands.h"
+#include "tools/import_fabric.h"
 #include "tools/import_job.h"
 
 namespace tools {
@@ -49,9 +50,11 @@ int Write(const std::string& path, const std::string& text, std::ostream& err) {
 int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const std::vector<std::string>& words = arguments.positional;
   if (!words.empty() && IsJobFormat(words[0])) return ImportJob(arguments, out, err);
+  if (!words.empty() && IsFabricFormat(words[0])) return ImportFabric(arguments, out, err);
   if (words.empty() || words[0] != "hf") {
     return Fail((words.empty() ? std::string("no format is given") : "unknown format " + words[0]) +
-                    "; hf, " + JobFormats() + " are known, as in `orrery import hf config.json`",
+                    "; hf, " + JobFormats() + ", " + FabricFormats() +
+                    " are known, as in `orrery import hf config.json`",
                 err);
   }
   for (const char* flag :
@@ -108,24 +111,24 @@ int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) 
 }  // namespace
 
 Command ImportCommand() {
-  return {"import",
-          "Reads files of other programs: a model's config.json, or a training job.",
-          "FORMAT FILE [--output FILE] [options]",
-          2,
-          {{"output", "FILE", "write there (a .textproto); hf prints without it", false},
-           {"name", "NAME", "call the result so, not as the file says", false},
-           {"hardware", "NAME", "of a job: its device, as h100_sxm", false},
-           {"topology", "NAME", "of a job: its network, as rail_optimised_ndr", false},
-           {"devices", "N", "of a job: how many, where its file does not say or another number", false},
-           {"model", "NAME", "of a job: what it trains, where its file does not say", false},
-           {"sequence-length", "N", "of a job of DeepSpeed: tokens", false},
-           {"set", "KEY=VALUE", "a key of the file that is missing, or needs a shell; may be repeated", true},
-           {"keep-unknown", "", "of a job: list keys that nobody knows, in place of an error", false},
-           {"verbose", "", "of hf: list the keys that were ignored", false}},
-          "  orrery import megatron a.sh --hardware h100_sxm --topology single_node --output job.textproto\n"
-          "  orrery import hf CONFIG.json|-                 shapes of a model of Hugging Face\n" +
-              JobFormatLines(),
-          RunImport};
+  return {
+      "import",
+      "Reads files of other programs: a model's config.json, a training job, or a fabric.",
+      "FORMAT FILE [--output FILE] [options]",
+      2,
+      {{"output", "FILE", "write there (a .textproto); hf and fabrics are printed without it", false},
+       {"name", "NAME", "call the result so, not as the file says", false},
+       {"hardware", "NAME", "of a job or a fabric: its device, as h100_sxm", false},
+       {"topology", "NAME", "of a job: its network, as rail_optimised_ndr", false},
+       {"devices", "N", "of a job: how many, where its file does not say; of a node: copies of it", false},
+       {"model", "NAME", "of a job: what it trains, where its file does not say", false},
+       {"sequence-length", "N", "of a job of DeepSpeed: tokens", false},
+       {"set", "KEY=VALUE", "a key of the file that is missing, or needs a shell; may be repeated", true},
+       {"keep-unknown", "", "of a job: list keys that nobody knows, in place of an error", false},
+       {"verbose", "", "of hf: list the keys that were ignored", false}},
+      "  orrery import hf CONFIG.json|-                 shapes of a model of Hugging Face\n" +
+          JobFormatLines() + FabricFormatLine(),
+      RunImport};
 }
 
 }  // namespace tools

@@ -16,10 +16,9 @@ FlowNetwork::FlowNetwork(Simulator& simulator, std::vector<ByteRate> capacities,
     CHECK(capacities[l] > ByteRate());
     links_[l].capacity = static_cast<Wide>(capacities[l].milli()) * weight_denominator;
   }
-  dirty_.reserve(links_.size());
-  rising_.reserve(links_.size());
-  lowest_.reserve(links_.size());
+  for (auto* list : {&dirty_, &reached_, &rising_, &lowest_, &tied_}) list->reserve(links_.size());
   heap_.reserve(links_.size());
+  stops_.reserve(links_.size());
 }
 
 void FlowNetwork::Reserve(std::size_t flows, std::size_t uses) {
@@ -27,7 +26,8 @@ void FlowNetwork::Reserve(std::size_t flows, std::size_t uses) {
   members_.reserve(uses);
   ends_.Reserve(flows);
   end_wakeups_.reserve(flows);
-  for (auto* list : {&started_, &ended_, &component_, &capped_}) list->reserve(flows);
+  for (auto* list : {&started_, &ended_, &touched_}) list->reserve(flows);
+  stops_.reserve(links_.size() + 2 * flows);  // two of a flow at most, one of a link
 }
 
 FlowId FlowNetwork::Start(const FlowSpec& spec, Actor& owner, std::uint32_t token) {
@@ -167,6 +167,14 @@ void FlowNetwork::Wake(Time now, std::uint32_t token) {
   WakeForNextEnd();
 }
 
+// The integral of the flow's rate is its volume: all of it is through, and was
+// not a picosecond ago.
+void FlowNetwork::CheckCarried(const Flow& flow, Time now) {
+  const Wide rate = flow.rate.milli();
+  const Wide left = flow.remaining - rate * (now - flow.since).ps();
+  CHECK(left <= 0 && (left == 0 || left > -rate));
+}
+
 // First all flows leave, then owners learn of it: an owner sees no flow of
 // this instant half ended, and what it starts is not ended here.
 void FlowNetwork::EndFlows(Time now) {
@@ -174,6 +182,7 @@ void FlowNetwork::EndFlows(Time now) {
   while (!ends_.empty() && ends_.top().when <= now) {
     const std::uint32_t f = ends_.top().flow;
     ends_.Pop();
+    CheckCarried(flows_[f], now);
     Leave(f);
     if (log_ != nullptr && flows_[f].rate > ByteRate()) log_->push_back({now, flows_[f].token, ByteRate()});
     ended_.push_back(f);

@@ -5,7 +5,8 @@
 // solved again once per instant, in Phase::kShare, and only for the flows that
 // a change reaches. All arithmetic is whole; a link never carries more than
 // its rate; what stays unused on a link is less than the sum of the weights of
-// its flows, in 10^-3 B/s.
+// its flows, in 10^-3 B/s. Both are checked in every build, at every change:
+// see CheckCapacity and CheckCarried.
 
 #ifndef SIM_NETWORK_FLOW_NETWORK_H_
 #define SIM_NETWORK_FLOW_NETWORK_H_
@@ -76,14 +77,17 @@ class FlowNetwork final : public Actor {
   // What we wake ourselves for.
   enum Token : std::uint32_t { kEndFlows, kShareLinks };
 
-  // Amounts on a link count in 10^-3 B/s / weight_denominator.
-  struct Link {
+  // Amounts on a link count in 10^-3 B/s / weight_denominator. Two cache lines: what flows
+  // that come and go look at, and what only a solve does.
+  struct alignas(64) Link {
     Wide capacity = 0;
     Wide claimed = 0;             // sum of weight * Flow::most of its flows
     std::uint32_t first = kNone;  // its flows: a list in members_
     std::uint32_t flows = 0;
     std::uint64_t visited = 0;  // the last solve that reached it
-    bool dirty = false;         // its flows must be solved again
+    bool dirty = false;         // flows have left it since
+    bool full = false;          // that solve stopped flows here, at level `fill`
+    Level fill;
     // While it is solved:
     Wide left = 0;    // what frozen flows do not use
     Wide demand = 0;  // sum of weight * share of unfrozen flows
@@ -109,11 +113,16 @@ class FlowNetwork final : public Actor {
     ByteRate alone_rate;    // rounded down
     std::int64_t most = 0;  // rounded up, 10^-3 B/s
     LinkId narrowest;       // the link that says so; none = its limit
+    // Where the last solve stopped it; numerator zero = it is not known.
+    Level level;
+    LinkId pin;  // a full link of that level; none = it is alone, or the link cannot bind
     // Where it is:
     std::uint32_t first_member = kNone;  // its places in the lists of its links; the next free flow
     std::uint64_t visited = 0;           // the last solve that reached it
     std::uint64_t frozen = 0;            // the last solve that gave it a rate
     ByteRate solved;
+
+    bool HasLevel() const { return level.numerator > 0; }
   };
 
   // A flow's place in the list of one of its links.
@@ -128,7 +137,16 @@ class FlowNetwork final : public Actor {
     Level level;
     LinkId link;
   };
-  static bool IsHigher(const LinkAtLevel& a, const LinkAtLevel& b) { return a.level > b.level; }
+  // A flow may stop at this level; or those flows may that a link stopped there in the last solve.
+  struct Stop {
+    Level level;
+    std::uint32_t flow = kNone;
+    LinkId link;
+  };
+  template <class AtLevel>
+  static bool IsHigher(const AtLevel& a, const AtLevel& b) {
+    return a.level > b.level;
+  }
 
   // So many rounds of filling look at all links; then they go into a heap.
   static constexpr int kScans = 4;
@@ -141,19 +159,30 @@ class FlowNetwork final : public Actor {
   void WakeForShare();
   void WakeForNextEnd();
   void EndFlows(Time now);
+  static void CheckCarried(const Flow& flow, Time now);
   Time NextEndWakeup() const { return end_wakeups_.empty() ? Time::Never() : end_wakeups_.back(); }
 
   void ShareLinks(Time now);
-  void ShareComponent(Time now, std::uint32_t seed);
-  void Gather(std::uint32_t seed);
+  void ReachChanges();
+  void Reach(LinkId link, const Level& level);
+  void ReachLinksOf(const Flow& flow, const Level& level);
+  bool Touch(std::uint32_t f, LinkId by);
+  void PushStop(const Stop& stop);
+  void PushStopAlone(std::uint32_t f);
   void Fill();
+  bool PassStops(const Level& level);
+  bool PassStop(std::uint32_t f, const Level& level);
+  bool IsStillPinned(Flow& flow) const;
   Level ScanForLowestLinks();
   void SortRisingLinks();
   void PushLink(LinkId link);
   Level PopLowestLinks();
   void FreezeLowestLinks(const Level& level);
-  void Freeze(std::uint32_t f, ByteRate rate);
+  void FreezeTiedLinks(const Level& level);
+  void FreezeFlowsOf(LinkId link, const Level& level);
+  void Freeze(std::uint32_t f, const Level& level, ByteRate rate, LinkId pin);
   void SetRate(Time now, std::uint32_t f);
+  static void CheckCapacity(const Link& link);
 
   Simulator& simulator_;
   std::vector<Link> links_;
@@ -170,13 +199,16 @@ class FlowNetwork final : public Actor {
   std::uint64_t solves_ = 0, flows_solved_ = 0;
   std::vector<RateChange>* log_ = nullptr;
 
-  // The component being solved.
-  std::vector<std::uint32_t> component_;  // its flows
-  std::size_t unfrozen_ = 0;
-  std::vector<std::uint32_t> capped_;  // its flows that may stop at `alone` when no link is full
-  std::vector<LinkId> rising_;         // its links that are not yet full
-  std::vector<LinkId> lowest_;         // those at the lowest level
-  std::vector<LinkAtLevel> heap_;      // instead of rising_, after some rounds
+  // What is being solved.
+  std::vector<std::uint32_t> touched_;  // its flows
+  std::vector<LinkId> reached_;         // its links
+  std::vector<Stop> stops_;             // heap: where flows stop unless links stop them before
+  std::vector<LinkId> rising_;          // its links that are not yet full
+  std::vector<LinkId> lowest_;          // those at the lowest level
+  std::vector<LinkId> tied_;            // those that were reached where they are full
+  Level ceiling_;                       // stops below it may pass; zero = all of them
+  bool sorted_ = false;                 // links are in heap_ instead of rising_, as after some rounds
+  std::vector<LinkAtLevel> heap_;
 };
 
 }  // namespace sim

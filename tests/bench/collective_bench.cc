@@ -4,6 +4,7 @@
 
 #include "scenarios/lowering.h"
 #include "sim/program/executor.h"
+#include "topologies/load_sum.h"
 #include "topologies/topology.h"
 
 namespace scenarios {
@@ -60,7 +61,24 @@ BENCHMARK_CAPTURE(BuildLowerAndSimulate, broadcast, sim::CollectiveKind::kBroadc
 BENCHMARK_CAPTURE(BuildLowerAndSimulate, all_to_all, sim::CollectiveKind::kAllToAll)
     ->Args({64, 8})
     ->Args({256, 8})
+    ->Args({1024, 8})
     ->Unit(benchmark::kMillisecond);
+
+// What an all-to-all puts on the links, without keeping its routes. Argument: ranks.
+void SumAllPairs(benchmark::State& state) {
+  const topologies::Fabric fabric = Switch(state.range(0), 8);
+  const auto devices = static_cast<std::uint32_t>(state.range(0));
+  for (auto _ : state) {
+    topologies::LoadSum sum(fabric);
+    for (std::uint32_t from = 0; from < devices; ++from) {
+      for (std::uint32_t to = 0; to < devices; ++to) {
+        if (to != from) sum.Add(from, to);
+      }
+    }
+    benchmark::DoNotOptimize(sum.loads());
+  }
+}
+BENCHMARK(SumAllPairs)->Arg(256)->Arg(1024)->Unit(benchmark::kMillisecond);
 
 // The oracle: transfer by transfer, NCCL's chunks. Argument: ranks of one ring.
 void LowerIntoChunksOnly(benchmark::State& state) {

@@ -25,6 +25,7 @@ const std::vector<Layer>& Layers() {
       {"models", {"sim", "proto"}, true},
       {"hardware", {"sim", "proto"}, true},
       {"topologies", {"sim", "proto"}, true},
+      {"topologies/import", {"topologies", "sim", "proto"}, true},
       {"scenarios", {"models", "hardware", "topologies", "sim", "proto"}, true},
       {"scenarios/budget", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}},
       {"scenarios/plan",
@@ -40,7 +41,8 @@ const std::vector<Layer>& Layers() {
       {"scenarios/import", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       {"tools",
        {"scenarios", "scenarios/budget", "scenarios/import", "scenarios/output", "scenarios/plan",
-        "scenarios/published", "scenarios/verdict", "models", "hardware", "topologies", "sim", "proto"},
+        "scenarios/published", "scenarios/verdict", "models", "hardware", "topologies", "topologies/import",
+        "sim", "proto"},
        false},
   };
   return layers;

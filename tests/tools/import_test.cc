@@ -114,19 +114,55 @@ TEST_F(Import, SaysThatANameIsEmpty) {
 }
 
 TEST_F(Import, SaysWhatItWants) {
-  EXPECT_EQ(
-      RunWords({"import"}).err,
-      "orrery: error: no format is given; hf, megatron, deepspeed, nanotron, nemo, torchtitan are known, "
-      "as in `orrery import hf config.json`\n");
-  EXPECT_EQ(
-      RunWords({"import", "gguf", "x"}).err,
-      "orrery: error: unknown format gguf; hf, megatron, deepspeed, nanotron, nemo, torchtitan are known, "
-      "as in `orrery import hf config.json`\n");
+  EXPECT_EQ(RunWords({"import"}).err,
+            "orrery: error: no format is given; hf, megatron, deepspeed, nanotron, nemo, torchtitan, "
+            "nccl_topo, nvidia_smi, ibnetdiscover are known, "
+            "as in `orrery import hf config.json`\n");
+  EXPECT_EQ(RunWords({"import", "gguf", "x"}).err,
+            "orrery: error: unknown format gguf; hf, megatron, deepspeed, nanotron, nemo, torchtitan, "
+            "nccl_topo, nvidia_smi, ibnetdiscover are known, "
+            "as in `orrery import hf config.json`\n");
   EXPECT_EQ(RunWords({"import", "hf"}).err,
             "orrery: error: no file is given; wanted `orrery import hf config.json`\n");
   EXPECT_EQ(RunWords({"import", "hf", "no/such.json"}).err,
             "orrery: error: no/such.json: there is no such file\n");
   EXPECT_EQ(RunWords({"import", "hf", Config("gpt2"), "--output", "-"}).status, kExitUsage);
+}
+
+std::string FabricSample(const std::string& name) {
+  return std::string(ORRERY_SOURCE_DIR) + "/tests/topologies/import/samples/" + name;
+}
+
+TEST_F(Import, WritesAFabricThatLoadsAsATopology) {
+  const std::string path = folder_ + "/node.textproto";
+  const Result result =
+      RunWords({"import", "nccl_topo", FabricSample("nccl_topo_4xh100.xml"), "--output", path});
+  EXPECT_EQ(result.status, kExitDone) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("import: node: 4 devices, 12 elements, 14 links\n"));
+  EXPECT_THAT(Content(path), HasSubstr("name: \"node\"\n"));
+  const Result run = RunWords({"check", "llama3_8b_8xh100", "--set", "topology=" + path, "--set", "devices=4",
+                               "--set", "layout.context=4"});
+  EXPECT_EQ(run.err.find("topology"), std::string::npos) << run.err;
+}
+
+TEST_F(Import, WantsADeviceWhereAFabricHasNoRates) {
+  const std::string file = FabricSample("nvidia_smi_4xh100.txt");
+  const Result none = RunWords({"import", "nvidia_smi", file});
+  EXPECT_EQ(none.status, kExitUsage);
+  EXPECT_THAT(none.err, HasSubstr("so --hardware NAME is wanted"));
+  const Result named = RunWords({"import", "nvidia_smi", file, "--hardware", "h100_sxm"});
+  EXPECT_EQ(named.status, kExitDone) << named.err;
+  EXPECT_THAT(named.out,
+              HasSubstr("from: \"node0/gpu0\" to: \"node0/nvswitch\" bandwidth_gb_per_s_each_way: "));
+}
+
+TEST_F(Import, WritesNothingOfABrokenFabric) {
+  const std::string file = folder_ + "/net.txt", path = folder_ + "/net.textproto";
+  std::ofstream(file) << "Ca 1 \"H-1\"\n[1] \"S-1\"[1] # 4xNDR\n";
+  const Result result = RunWords({"import", "ibnetdiscover", file, "--output", path});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("net.txt:2: \"S-1\" is no element of this file"));
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace

@@ -223,6 +223,30 @@ TEST(FlowNetwork, ALinkThatCannotBindSpreadsNoChange) {
   EXPECT_EQ(player.network.flows_solved(), 4u);  // each once, when it starts
 }
 
+// Ten ports of 1 GB/s with two flows each; one of the two crosses an uplink of 6 GB/s too, which could be
+// full (ten times 1 GB/s) and is not (ten halves). When a neighbour at port 0 ends, its partner rises to 1
+// GB/s. The uplink's ten flows are looked at, and it is still not full; the nine neighbours at other ports
+// are not.
+TEST(FlowNetwork, AChangeStopsWhereALinkIsNotFull) {
+  std::vector<ByteRate> capacities(10, 1_GB_per_s);
+  capacities.push_back(6_GB_per_s);
+  Player player(capacities);
+  for (std::size_t port = 0; port < 10; ++port) {
+    player.Add(0_ns, {On(port), On(10)}, 10'000_B);
+    player.Add(0_ns, {On(port)}, port == 0 ? 500_B : 10'000_B);
+  }
+  std::vector<std::uint64_t> solved;
+  player.observe = [&](Time now) {
+    if (now <= At(1000_ns)) solved.push_back(player.network.flows_solved());
+    if (now == At(1000_ns)) {
+      EXPECT_EQ(player.rate(0), 1_GB_per_s);
+      EXPECT_EQ(player.rate(2), ByteRate::BytesPerSecond(500'000'000));
+    }
+  };
+  player.simulator.Run();
+  EXPECT_THAT(solved, ElementsAre(20u, 20u + 10u));
+}
+
 // In units of 10^-3 B/s: alone, flow 0 would get 39/10 (weight 10 on link 0) and flow 1 its limit of 4.
 // Rounded down, 3 and 4, they just fit into the 7 of link 1. But link 1 fills at level 7/2, below both: 3
 // and 3.
