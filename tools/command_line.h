@@ -29,6 +29,7 @@ struct Flag {
   std::string value_name;  // "PATH=VALUE"; empty for a flag that is there or not
   std::string help;        // one line
   bool repeats = false;
+  char letter = '\0';  // "-b" beside "--minbytes"
 };
 
 struct Arguments {

@@ -3,8 +3,8 @@
 namespace tools {
 
 std::vector<Command> Commands() {
-  return {RunCommand(),  CheckCommand(),    BudgetCommand(), PlanCommand(),    UtilisationCommand(),
-          ListCommand(), ScheduleCommand(), ImportCommand(), ValidateCommand()};
+  return {RunCommand(),         CheckCommand(), BudgetCommand(),   PlanCommand(),   CollectiveCommand(),
+          UtilisationCommand(), ListCommand(),  ScheduleCommand(), ImportCommand(), ValidateCommand()};
 }
 
 }  // namespace tools
