@@ -46,6 +46,7 @@ std::string FlagLines(const std::vector<Flag>& flags) {
   constexpr std::size_t kColumn = 24;
   std::string text;
   for (const Flag& flag : flags) {
+    if (flag.help.empty()) continue;
     const std::string letter = flag.letter == '\0' ? "" : std::string("-") + flag.letter + ", ";
     std::string line =
         "  " + letter + "--" + flag.name + (flag.value_name.empty() ? "" : " " + flag.value_name);

@@ -23,8 +23,8 @@ struct LoadedLink {
 };
 
 // All links that carried anything until played.finish, the fullest first, then
-// in order of links. What reaches beyond the end counts in proportion to its time.
-// REQUIRES: not stopped
+// in order of links. REQUIRES: not stopped; rates logged where there is a background, which goes on
+// after that
 std::vector<LoadedLink> LoadedLinks(const PlayedJobs& played);
 
 }  // namespace scenarios

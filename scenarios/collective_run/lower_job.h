@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hardware/device.h"
-#include "scenarios/collective_run/nccl_test.h"
+#include "scenarios/collective_run/nccl_tests.h"
 #include "scenarios/lowering.h"
 #include "topologies/fabric.h"
 

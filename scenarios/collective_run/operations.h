@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/collective_run/nccl_test.h"
+#include "scenarios/collective_run/nccl_tests.h"
 
 namespace scenarios {
 

@@ -110,7 +110,7 @@ sim::Result<Attempt> Play(const Cluster& cluster, const PlayRequest& request, co
   }
   sim::Result<sim::Program> program = std::move(writer).Build();
   if (!program.ok()) return program.error();
-  sim::SimulateOptions options;
+  sim::SimulateOptions options{.log_rates = request.log_rates};
   if (request.go_on) options.go_on = [&](const sim::SimulationProgress&) { return request.go_on(); };
   sim::Result<sim::Timeline> timeline = sim::Simulate(program.value(), options);
   if (!timeline.ok()) return timeline.error();

@@ -17,6 +17,7 @@ struct PlayRequest {
   std::vector<CollectiveJob> jobs;        // all start at time zero, each on a stream of its own
   std::vector<CollectiveJob> background;  // each starts again where it ends, until all jobs have ended
   bool chunks = false;                    // the jobs transfer by transfer; the background as coupled flows
+  bool log_rates = false;                 // fill Timeline::rates
   std::function<bool()> go_on = {};       // asked now and then; empty: always
 };
 

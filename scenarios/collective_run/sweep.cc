@@ -46,13 +46,17 @@ std::vector<SharedRanks> SharedOf(const std::vector<CollectiveJob>& jobs) {
 // Plays the jobs once, or twice with the oracle, and adds a row each.
 std::optional<sim::Error> AddRows(const Cluster& cluster, const std::vector<CollectiveJob>& jobs,
                                   const DataType& type, const PlayOptions& options, CollectiveTable* table) {
-  PlayRequest request{
-      .jobs = jobs, .background = options.background, .chunks = false, .go_on = options.go_on};
+  PlayRequest request{.jobs = jobs,
+                      .background = options.background,
+                      .chunks = false,
+                      .log_rates = options.log_rates,
+                      .go_on = options.go_on};
   sim::Result<PlayedJobs> flows = PlayJobs(cluster, request);
   if (!flows.ok()) return flows.error();
   std::optional<PlayedJobs> chunks;
   if (options.chunks && !flows.value().stopped) {
     request.chunks = true;
+    request.log_rates = false;
     sim::Result<PlayedJobs> played = PlayJobs(cluster, request);
     if (!played.ok()) return played.error();
     chunks = std::move(played).value();

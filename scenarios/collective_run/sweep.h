@@ -49,6 +49,7 @@ struct CollectiveTable {
 struct PlayOptions {
   std::vector<CollectiveJob> background = {};
   bool chunks = false;
+  bool log_rates = false;  // of the last play, for LoadedLinks
   std::function<bool()> go_on = {};
 };
 

@@ -1,4 +1,4 @@
-#include "scenarios/collective_run/nccl_test.h"
+#include "scenarios/collective_run/nccl_tests.h"
 
 #include "sim/base/check.h"
 

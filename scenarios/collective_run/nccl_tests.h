@@ -4,8 +4,8 @@
 // Source: NVIDIA/nccl-tests, src/*.cu (GetCollByteCount) and common.cu; the
 // parts of a rank are whole 16 bytes since version 2.13.9.
 
-#ifndef SCENARIOS_COLLECTIVE_RUN_NCCL_TEST_H_
-#define SCENARIOS_COLLECTIVE_RUN_NCCL_TEST_H_
+#ifndef SCENARIOS_COLLECTIVE_RUN_NCCL_TESTS_H_
+#define SCENARIOS_COLLECTIVE_RUN_NCCL_TESTS_H_
 
 #include <cstdint>
 #include <span>
@@ -46,4 +46,4 @@ RunSize RunSizeOf(const NcclTest& test, sim::Bytes size, const DataType& type, s
 
 }  // namespace scenarios
 
-#endif  // SCENARIOS_COLLECTIVE_RUN_NCCL_TEST_H_
+#endif  // SCENARIOS_COLLECTIVE_RUN_NCCL_TESTS_H_

@@ -1,0 +1,172 @@
+#include "scenarios/collective_run/operations.h"
+
+#include <gmock/gmock.h>
+
+#include "scenarios/collective_run/operations_play.h"
+#include "tests/scenarios/collective_run/clusters.h"
+
+namespace scenarios {
+namespace {
+
+using sim::Duration;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using namespace sim::literals;
+
+OperationList Parsed(const std::string& text, std::uint32_t ranks = 8) {
+  OperationList list = ParseOperations(text, "ranks.txt", ranks);
+  EXPECT_THAT(list.errors, IsEmpty());
+  return list;
+}
+std::vector<std::string> DeadlocksOf(const std::string& text) {
+  return CheckOperations(Parsed(text)).deadlocks;
+}
+
+TEST(ParseOperations, TellsEveryMistakeWithItsLine) {
+  const OperationList list = ParseOperations(
+      "# a comment, and a blank line\n\n"
+      "all_reduce 1M\n"
+      "rank 9: all_reduce 1M\n"
+      "rank 0: all_reduc 1M\n"
+      "rank 0: all_reduce\n"
+      "rank 0: all_reduce 2T\n"
+      "rank 0: all_reduce 1M grup 0-1\n"
+      "rank 0: all_reduce 1M group 0-9\n"
+      "rank 0: all_reduce 1M group 1-2\n"
+      "rank 0: all_reduce 1M root 0\n"
+      "rank 0: broadcast 1M group 0-1 root 2\n",
+      "ranks.txt", 8);
+  EXPECT_THAT(
+      list.errors,
+      ElementsAre("ranks.txt:3: begins with no rank; rank 0-7: all_reduce 64M group 0-7 is how a line looks",
+                  "ranks.txt:4: rank 9 is not there; ranks from 0 to 7 are",
+                  testing::StartsWith("ranks.txt:5: \"all_reduc\" is no collective; one of all_reduce, "),
+                  "ranks.txt:6: no operation; a kind and a size are wanted, as all_reduce 64M",
+                  "ranks.txt:7: \"2T\" is out of range; 0 to 1T would do",
+                  "ranks.txt:8: \"grup\": group RANKS, root RANK or stream NAME are wanted here, each once",
+                  "ranks.txt:9: group: rank 9 is not there; ranks from 0 to 7 are",
+                  "ranks.txt:10: rank 0 is not of the group 1-2 in which it issues all_reduce",
+                  "ranks.txt:11: root 0: all_reduce has none; leave it out",
+                  "ranks.txt:12: root 2 is no rank of the group; one of 0-1 would do"));
+  EXPECT_THAT(ParseOperations("# nothing\n", "ranks.txt", 8).errors,
+              ElementsAre("ranks.txt: no operation; rank 0-7: all_reduce 64M is how a line looks"));
+}
+
+// HB-104: 1,024 and 512 elements of four bytes. Source: NVIDIA/nccl#1417, #531, #296.
+TEST(CheckOperations, NamesBothRanksTheTurnAndTheSizesThatDiffer) {
+  EXPECT_THAT(
+      DeadlocksOf("rank 0: all_reduce 4096 group 0-1\n"
+                  "rank 0: all_gather 4096 group 0-1\n"
+                  "rank 1: all_reduce 2048 group 0-1\n"
+                  "rank 1: all_gather 4096 group 0-1\n"),
+      ElementsAre("ranks.txt:3: deadlock: operation 0 of group 0-1: rank 0 issues all_reduce of 4096 bytes "
+                  "(line 1), rank 1 issues all_reduce of 2048 bytes (line 3); all members must issue the "
+                  "same"));
+}
+
+// HB-104, the order swapped.
+TEST(CheckOperations, NamesBothRanksTheTurnAndTheKindsThatDiffer) {
+  EXPECT_THAT(
+      DeadlocksOf("rank 0: all_reduce 4096 group 0-1\n"
+                  "rank 0: all_gather 4096 group 0-1\n"
+                  "rank 1: all_gather 4096 group 0-1\n"
+                  "rank 1: all_reduce 4096 group 0-1\n"),
+      ElementsAre("ranks.txt:3: deadlock: operation 0 of group 0-1: rank 0 issues all_reduce of 4096 bytes "
+                  "(line 1), rank 1 issues all_gather of 4096 bytes (line 3); all members must issue the "
+                  "same"));
+}
+
+TEST(CheckOperations, NamesRootsThatDiffer) {
+  EXPECT_THAT(
+      DeadlocksOf("rank 0: broadcast 8 group 0-1 root 0\nrank 1: broadcast 8 group 0-1 root 1\n"),
+      ElementsAre("ranks.txt:2: deadlock: operation 0 of group 0-1: rank 0 issues broadcast of 8 bytes from "
+                  "root 0 (line 1), rank 1 issues broadcast of 8 bytes from root 1 (line 2); all members "
+                  "must issue the same"));
+}
+
+TEST(CheckOperations, NamesWhoNeverComes) {
+  EXPECT_THAT(
+      DeadlocksOf("rank 0-2: all_reduce 1K group 0-3\nrank 3: all_reduce 1K group 3,2\n"),
+      ElementsAre("ranks.txt:1: deadlock: ranks 0-2 wait in operation 0 of group 0-3, all_reduce of 1024 "
+                  "bytes, for rank 3, which never issues it",
+                  "ranks.txt:2: deadlock: rank 3 waits in operation 0 of group 3,2, all_reduce of 1024 "
+                  "bytes, for rank 2, which never issues it"));
+}
+
+// A then B on one rank, B then A on the other; more ranks are in between.
+constexpr const char* kCycle =
+    "rank 0: all_reduce 1K group 0-1\n"
+    "rank 0: all_reduce 2K group 0,2\n"
+    "rank 1: all_reduce 3K group 1-2\n"
+    "rank 1: all_reduce 1K group 0-1\n"
+    "rank 2: all_reduce 2K group 0,2\n"
+    "rank 2: all_reduce 3K group 1-2\n";
+
+TEST(CheckOperations, FindsACycleOverSeveralGroups) {
+  EXPECT_THAT(
+      DeadlocksOf(kCycle),
+      ElementsAre(
+          "ranks.txt:1: deadlock: rank 0 waits in operation 0 of group 0-1, all_reduce of 1024 bytes, "
+          "for rank 1, which waits in its operation 0, all_reduce of 3072 bytes of group 1-2 (line 3)",
+          "ranks.txt:5: deadlock: rank 2 waits in operation 0 of group 0,2, all_reduce of 2048 bytes, "
+          "for rank 0, which waits in its operation 0, all_reduce of 1024 bytes of group 0-1 (line 1)",
+          "ranks.txt:3: deadlock: rank 1 waits in operation 0 of group 1-2, all_reduce of 3072 bytes, "
+          "for rank 2, which waits in its operation 0, all_reduce of 2048 bytes of group 0,2 (line 5)"));
+}
+
+// On a stream of its own each operation can wait without holding up the other.
+TEST(CheckOperations, StreamsUndoACycle) {
+  std::string text = kCycle;
+  text.replace(text.find("rank 1: all_reduce 1K group 0-1\n"), 32,
+               "rank 1: all_reduce 1K group 0-1 stream b\n");
+  EXPECT_THAT(DeadlocksOf(text), IsEmpty());
+}
+
+// What the check lets pass ends when it is played, and what it refuses does not: the executor
+// finds the same cycle by itself.
+TEST(CheckOperations, AgreesWithTheExecutor) {
+  const Cluster cluster = SwitchOf(8);
+  const OperationList list = Parsed(kCycle);
+  OperationsCheck check = CheckOperations(list);
+  EXPECT_EQ(check.deadlocks.size(), 3u);
+  check.deadlocks.clear();
+  const auto played = PlayOperations(cluster, list, check);
+  ASSERT_FALSE(played.ok());
+  EXPECT_NE(played.error().message.find("deadlock: 0 of 6 tasks ended"), std::string::npos);
+}
+
+TEST(CheckOperations, ShowsTheFirstOfManyDeadlocks) {
+  std::string text;
+  for (int rank = 0; rank < 20; rank += 2) {
+    text += "rank " + std::to_string(rank) + ": all_reduce 1K group " + std::to_string(rank) + "," +
+            std::to_string(rank + 1) + "\n";
+  }
+  const auto deadlocks = CheckOperations(Parsed(text, 20)).deadlocks;
+  EXPECT_EQ(deadlocks.size(), 9u);
+  EXPECT_EQ(deadlocks.back(), "ranks.txt: 2 more of that kind");
+}
+
+// On ports of 50 GB/s: 100 MB between two take 2 ms, and 1 ms more for each half
+// of the group of four that is 2 * 3/4 * 100 MB = 3 ms.
+TEST(PlayOperations, RunsStreamsInOrderAndMeetsWhereAllAre) {
+  const Cluster cluster = SwitchOf(4);
+  const OperationList list = Parsed(
+      "rank 0-1: all_reduce 100000000 group 0-1\n"
+      "rank 2-3: all_reduce 50000000 group 2-3\n"
+      "rank 0-3: all_reduce 100000000 group 0-3\n",
+      4);
+  const auto played = PlayOperations(cluster, list, CheckOperations(list));
+  ASSERT_TRUE(played.ok());
+  const std::vector<PlayedOperation>& operations = played.value().operations;
+  ASSERT_EQ(operations.size(), 3u);
+  EXPECT_EQ(operations[0].time(), 2_ms);
+  EXPECT_EQ(operations[1].time(), 1_ms);
+  EXPECT_EQ(operations[2].arrived.since_start(), 1_ms);
+  EXPECT_EQ(operations[2].begin.since_start(), 2_ms);
+  EXPECT_EQ(operations[2].time(), 3_ms);
+  EXPECT_EQ(operations[2].bound.time, 3_ms);
+  EXPECT_EQ(operations[2].line, 3u);
+}
+
+}  // namespace
+}  // namespace scenarios
