@@ -84,21 +84,22 @@ class Checker {
   }
   bool IsOver(std::uint32_t operation) const { return place_[operation] < head_[queue_of_[operation]]; }
 
-  bool CanMeet(const Meeting& meeting) const {
-    return meeting.members.size() == list_.groups[meeting.group].size() &&
-           std::all_of(meeting.members.begin(), meeting.members.end(),
-                       [&](std::uint32_t member) { return HeadsItsStream(member); });
+  // A stream has come to its next operation; its meeting is over once it is the last to come.
+  void Arrive(std::uint32_t queue, std::vector<std::uint32_t>* complete) {
+    if (head_[queue] == queues_[queue].size()) return;
+    const std::uint32_t meeting = MeetingOf(queues_[queue][head_[queue]]);
+    if (++arrived_[meeting] == list_.groups[check_.meetings[meeting].group].size())
+      complete->push_back(meeting);
   }
 
   void Run() {
-    std::vector<std::uint32_t> to_try;  // meetings that a stream has come to
-    for (const Queue& queue : queues_) to_try.push_back(MeetingOf(queue[0]));
-    for (std::size_t i = 0; i < to_try.size(); ++i) {
-      const Meeting& meeting = check_.meetings[to_try[i]];
-      if (!CanMeet(meeting)) continue;
-      for (const std::uint32_t member : meeting.members) {
-        const std::uint32_t queue = queue_of_[member];
-        if (++head_[queue] < queues_[queue].size()) to_try.push_back(MeetingOf(queues_[queue][head_[queue]]));
+    std::vector<std::uint32_t> complete;
+    arrived_.assign(check_.meetings.size(), 0);
+    for (std::uint32_t queue = 0; queue < queues_.size(); ++queue) Arrive(queue, &complete);
+    for (std::size_t i = 0; i < complete.size(); ++i) {
+      for (const std::uint32_t member : check_.meetings[complete[i]].members) {
+        ++head_[queue_of_[member]];
+        Arrive(queue_of_[member], &complete);
       }
     }
   }
@@ -155,6 +156,7 @@ class Checker {
   std::map<std::uint32_t, std::uint32_t> issued_by_rank_;
   std::vector<Queue> queues_;
   std::vector<std::uint32_t> head_;           // by queue: its first operation that is not over
+  std::vector<std::uint32_t> arrived_;        // by meeting: members that head their streams with it
   std::vector<std::uint32_t> index_of_rank_;  // by operation: its number among its rank's
   std::vector<std::uint32_t> queue_of_, place_;
 };

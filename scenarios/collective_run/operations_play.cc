@@ -11,6 +11,9 @@
 namespace scenarios {
 namespace {
 
+// A program has fewer than 2^16 names; with more meetings than this they are called by their kinds.
+constexpr std::size_t kMostNames = 50'000;
+
 CollectiveJob JobOf(const OperationList& list, const Meeting& meeting) {
   const Operation& operation = list.operations[meeting.members[0]];
   return {operation.test, operation.size, list.groups[meeting.group], operation.root};
@@ -25,6 +28,7 @@ sim::Result<PlayedOperations> PlayOperations(const Cluster& cluster, const Opera
   sim::ProgramBuilder builder(cluster.ranks(), CapacitiesOf(cluster.fabric));
   std::map<std::tuple<const NcclTest*, sim::Bytes, std::uint32_t, std::uint32_t>, sim::TrafficId> traffics;
   std::vector<sim::CommunicationId> communications;
+  std::vector<std::uint16_t> names;
   PlayedOperations played;
   for (const Meeting& meeting : check.meetings) {
     CollectiveJob job = JobOf(list, meeting);
@@ -33,6 +37,8 @@ sim::Result<PlayedOperations> PlayOperations(const Cluster& cluster, const Opera
         traffics.try_emplace({job.test, job.size, meeting.group, job.root}, sim::TrafficId());
     if (is_new) traffic->second = builder.AddTraffic(LowerJob(cluster, job));
     communications.push_back(builder.AddCommunication(traffic->second));
+    const bool few = check.meetings.size() <= kMostNames;
+    names.push_back(builder.Name(few ? ToText(job) : job.test->name));
     PlayedOperation& operation = played.operations.emplace_back();
     operation.job = std::move(job);
     operation.turn = meeting.turn;
@@ -46,7 +52,7 @@ sim::Result<PlayedOperations> PlayOperations(const Cluster& cluster, const Opera
     if (is_new) stream->second = builder.AddStream(sim::Rank(operation.rank), sim::StreamKind::kData);
     const std::uint32_t meeting = check.meeting_of_operation[i];
     seats.push_back(builder.Seat(stream->second, communications[meeting], sim::TaskClass::kData,
-                                 {.name = builder.Name(ToText(played.operations[meeting].job))}));
+                                 {.name = names[meeting]}));
   }
   sim::Result<sim::Program> program = std::move(builder).Build();
   if (!program.ok()) return program.error();

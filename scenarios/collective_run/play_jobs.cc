@@ -39,9 +39,9 @@ class Writer {
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, sim::StreamId> streams;
     for (const ChunkedTraffic::Transfer& transfer : chunked.transfers) {
       const auto [stream, is_new] = streams.try_emplace({transfer.channel, transfer.from, transfer.to});
-      if (is_new) {
-        stream->second = builder_.AddStream(sim::Rank(members[transfer.from]), sim::StreamKind::kData);
-      }
+      // Whose stream it is does not matter; one end may be a switch.
+      const std::uint32_t at = transfer.from < members.size() ? transfer.from : transfer.to;
+      if (is_new) stream->second = builder_.AddStream(sim::Rank(members[at]), sim::StreamKind::kData);
       const sim::TaskId task =
           Meet(std::span(&stream->second, 1), builder_.AddTraffic(transfer.traffic), label, number);
       if (transfer.after.empty()) builder_.After(task, tasks[0]);
