@@ -127,6 +127,7 @@ by chunk  with --chunk: the same transfer by transfer, the oracle; diff is how f
     rank 0-7: all_reduce 64M                    # each of these ranks; a group of all
     rank 0-3: broadcast 1M group 0-3 root 2
     rank 0: all_reduce 8K group 0-1 stream b    # beside the rank's other streams
+    rank 0: send 1M to 1                        # and rank 1: recv 1M from 0
   Members that disagree and ranks that wait for each other for ever are deadlocks: status 2, no time.
 )";
 

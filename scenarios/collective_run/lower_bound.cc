@@ -70,10 +70,10 @@ OutIn LoadsOf(const CollectiveJob& job, std::uint32_t inside, bool root_inside, 
     case sim::CollectiveKind::kAllToAll:
       return {part(k * outside), part(k * outside)};
     case sim::CollectiveKind::kBroadcast:
+    case sim::CollectiveKind::kSendRecv:
       return root_inside ? OutIn{{size}, {}} : OutIn{{}, {size}};
     case sim::CollectiveKind::kRingShift:
       return {{size * leaving}, {size * entering}};
-    case sim::CollectiveKind::kSendRecv:
     case sim::CollectiveKind::kAllToAllByNode:
       break;  // no test of nccl-tests
   }
@@ -142,7 +142,7 @@ void GroupBound::Raise(const Level& level, const CollectiveJob& job, LowerBound*
   sim::Wide out = 0, in = 0;
   for (std::size_t c = 0; c < level.cuts.size(); ++c) {
     const Cut& cut = level.cuts[c];
-    const bool root_inside = job.test->has_root && level.cut_of_member[job.root] == c;
+    const bool root_inside = level.cut_of_member[job.root] == c;
     const OutIn loads = LoadsOf(job, cut.inside, root_inside, leaving[c], entering[c]);
     raise(loads.out, cut.out, cut.name);
     raise(loads.in, cut.in, cut.name);

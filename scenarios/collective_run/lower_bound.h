@@ -6,7 +6,7 @@
 //   all_reduce      S each way; and 2(m-1) S out of all m cuts together
 //   all_gather      k/n S out, (n-k)/n S in        reduce_scatter  the other way round
 //   alltoall        k(n-k)/n S each way            sendrecv        S for each pair of neighbours it cuts
-//   broadcast       S out with the root, S in without it
+//   broadcast       S out with the root, S in without it; a message the same, from its sender
 // Where no switch adds numbers up: with one that does (NVLS, SHARP) an
 // all-reduce may take S / rate only.
 // Source: Patarasuk and Yuan, JPDC 69(2), 2009 (the 2(m-1) S).

@@ -25,6 +25,9 @@ constexpr std::int64_t kPartAlignment = 16;  // bytes
 
 }  // namespace
 
+const NcclTest kSend = {"send", CollectiveKind::kSendRecv, "none", false, false};
+const NcclTest kReceive = {"recv", CollectiveKind::kSendRecv, "none", false, false};
+
 std::span<const NcclTest> NcclTests() { return kTests; }
 
 const NcclTest* FindNcclTest(std::string_view name) {

@@ -27,6 +27,10 @@ struct NcclTest {
 std::span<const NcclTest> NcclTests();
 const NcclTest* FindNcclTest(std::string_view name);  // null: none is called so
 
+// The two sides of a message from a group's first rank to its second, for lists of operations;
+// no programs of nccl-tests.
+extern const NcclTest kSend, kReceive;
+
 struct DataType {
   const char* name;  // "bfloat16", as -d takes it
   std::int64_t bytes = 0;

@@ -42,25 +42,54 @@ class Parser {
 
   void ReadOperation(const std::vector<std::uint32_t>& issuers, const std::vector<std::string_view>& words) {
     if (words.size() < 2) return Complain("no operation; a kind and a size are wanted, as all_reduce 64M");
-    const auto test = ParseTest(words[0]);
+    const bool sends = words[0] == "send", receives = words[0] == "recv";
+    const auto test =
+        sends || receives ? sim::Result<const NcclTest*>(sends ? &kSend : &kReceive) : ParseTest(words[0]);
     if (!test.ok()) return Complain(test.error().message);
     const auto size = ParseSize(words[1]);
     if (!size.ok()) return Complain(size.error().message);
+    const std::string_view peer = sends ? "to" : "from";
     std::map<std::string_view, std::string_view> given;
     for (std::size_t i = 2; i < words.size(); i += 2) {
-      const bool known = words[i] == "group" || words[i] == "root" || words[i] == "stream";
+      const bool known = words[i] == "stream" ||
+                         (sends || receives ? words[i] == peer : words[i] == "group" || words[i] == "root");
       if (!known || i + 1 == words.size() || !given.emplace(words[i], words[i + 1]).second) {
-        return Complain('"' + std::string(words[i]) +
-                        "\": group RANKS, root RANK or stream NAME are wanted here, each once");
+        const std::string wanted = sends || receives ? std::string(peer) + " RANK" : "group RANKS, root RANK";
+        return Complain('"' + std::string(words[i]) + "\": " + wanted +
+                        " or stream NAME are wanted here, each once");
       }
     }
     Operation operation{.test = test.value(), .size = size.value(), .line = line_};
-    if (!ReadGroup(given, &operation) || !ReadRoot(given, &operation)) return;
+    const bool is_message = sends || receives;
+    if (!is_message && (!ReadGroup(given, &operation) || !ReadRoot(given, &operation))) return;
     const std::string stream(given.count("stream") > 0 ? given["stream"] : std::string_view());
     const auto at = std::find(list_.streams.begin(), list_.streams.end(), stream);
     operation.stream = static_cast<std::uint32_t>(at - list_.streams.begin());
     if (at == list_.streams.end()) list_.streams.push_back(stream);
+    if (is_message) return IssueMessages(issuers, operation, sends, given[peer]);
     Issue(issuers, operation);
+  }
+
+  std::uint32_t GroupOf(const std::vector<std::uint32_t>& ranks) {
+    const auto [at, is_new] = groups_.try_emplace(ranks, static_cast<std::uint32_t>(list_.groups.size()));
+    if (is_new) list_.groups.push_back(ranks);
+    return at->second;
+  }
+
+  void IssueMessages(const std::vector<std::uint32_t>& issuers, Operation operation, bool sends,
+                     std::string_view peer) {
+    const auto other = ParseRankList(peer, ranks_);
+    if (!other.ok() || other.value().size() != 1) {
+      return Complain(std::string(sends ? "to" : "from") + " \"" + std::string(peer) +
+                      "\" is no rank; one from 0 to " + std::to_string(ranks_ - 1) + " would do");
+    }
+    for (const std::uint32_t rank : issuers) {
+      const std::uint32_t from = sends ? rank : other.value()[0], to = sends ? other.value()[0] : rank;
+      if (from == to)
+        return Complain("rank " + std::to_string(rank) + " is on both ends; two ranks are wanted");
+      operation.group = GroupOf({from, to});
+      Issue({rank}, operation);
+    }
   }
 
   bool ReadGroup(const std::map<std::string_view, std::string_view>& given, Operation* operation) {
@@ -74,9 +103,7 @@ class Parser {
       }
       group = std::move(list).value();
     }
-    const auto [at, is_new] = groups_.try_emplace(group, static_cast<std::uint32_t>(list_.groups.size()));
-    if (is_new) list_.groups.push_back(group);
-    operation->group = at->second;
+    operation->group = GroupOf(group);
     return true;
   }
 

@@ -5,10 +5,12 @@
 //   rank 0-7: all_gather 64M                    every rank of the list issues it; a group of all
 //   rank 0-3: broadcast 1M group 0-3 root 2     the root is a rank
 //   rank 0: all_reduce 8K group 0-1 stream b    a stream of its own, beside the others
+//   rank 0: send 1M to 1                        a message; neither side goes on before the other came
+//   rank 1: recv 1M from 0
 //
 // A rank's operations of one stream run in the order of the lines. Those of one
 // group meet in that order too, whatever their streams: its k-th operation on
-// one rank is its k-th on all others.
+// one rank is its k-th on all others. A sender and its receiver are a group of two.
 
 #ifndef SCENARIOS_COLLECTIVE_RUN_OPERATIONS_H_
 #define SCENARIOS_COLLECTIVE_RUN_OPERATIONS_H_
@@ -24,7 +26,7 @@ namespace scenarios {
 
 struct Operation {
   std::uint32_t rank = 0;
-  const NcclTest* test = nullptr;
+  const NcclTest* test = nullptr;  // or kSend, kReceive
   sim::Bytes size;
   std::uint32_t group = 0;   // OperationList::groups
   std::uint32_t root = 0;    // position in the group

@@ -69,7 +69,8 @@ class Checker {
       const Operation& first = At(meeting.members[0]);
       for (const std::uint32_t member : meeting.members) {
         const Operation& other = At(member);
-        if (other.test == first.test && other.size == first.size && other.root == first.root) continue;
+        if (other.test->kind == first.test->kind && other.size == first.size && other.root == first.root)
+          continue;
         reported[meeting.group] = true;
         disagreeing_.push_back(Where(member) + "deadlock: operation " + std::to_string(meeting.turn) +
                                " of group " + RankListText(list_.groups[meeting.group]) + ": " +

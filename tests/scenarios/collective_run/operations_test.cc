@@ -34,7 +34,10 @@ TEST(ParseOperations, TellsEveryMistakeWithItsLine) {
       "rank 0: all_reduce 1M group 0-9\n"
       "rank 0: all_reduce 1M group 1-2\n"
       "rank 0: all_reduce 1M root 0\n"
-      "rank 0: broadcast 1M group 0-1 root 2\n",
+      "rank 0: broadcast 1M group 0-1 root 2\n"
+      "rank 0: send 1M\n"
+      "rank 0: send 1M from 1\n"
+      "rank 0-1: recv 1M from 1\n",
       "ranks.txt", 8);
   EXPECT_THAT(
       list.errors,
@@ -47,7 +50,10 @@ TEST(ParseOperations, TellsEveryMistakeWithItsLine) {
                   "ranks.txt:9: group: rank 9 is not there; ranks from 0 to 7 are",
                   "ranks.txt:10: rank 0 is not of the group 1-2 in which it issues all_reduce",
                   "ranks.txt:11: root 0: all_reduce has none; leave it out",
-                  "ranks.txt:12: root 2 is no rank of the group; one of 0-1 would do"));
+                  "ranks.txt:12: root 2 is no rank of the group; one of 0-1 would do",
+                  "ranks.txt:13: to \"\" is no rank; one from 0 to 7 would do",
+                  "ranks.txt:14: \"from\": to RANK or stream NAME are wanted here, each once",
+                  "ranks.txt:15: rank 1 is on both ends; two ranks are wanted"));
   EXPECT_THAT(ParseOperations("# nothing\n", "ranks.txt", 8).errors,
               ElementsAre("ranks.txt: no operation; rank 0-7: all_reduce 64M is how a line looks"));
 }
@@ -135,6 +141,24 @@ TEST(CheckOperations, AgreesWithTheExecutor) {
   EXPECT_NE(played.error().message.find("deadlock: 0 of 6 tasks ended"), std::string::npos);
 }
 
+// Two ranks that both send first wait for each other; with the receives on streams of their own they do not.
+TEST(CheckOperations, FindsMessagesThatCross) {
+  EXPECT_THAT(
+      DeadlocksOf("rank 0: send 1K to 1\nrank 0: recv 1K from 1\n"
+                  "rank 1: send 1K to 0\nrank 1: recv 1K from 0\n"),
+      ElementsAre("ranks.txt:1: deadlock: rank 0 waits in operation 0 of group 0-1, send of 1024 bytes, for "
+                  "rank 1, which waits in its operation 0, send of 1024 bytes of group 1,0 (line 3)",
+                  "ranks.txt:3: deadlock: rank 1 waits in operation 0 of group 1,0, send of 1024 bytes, for "
+                  "rank 0, which waits in its operation 0, send of 1024 bytes of group 0-1 (line 1)"));
+  EXPECT_THAT(DeadlocksOf("rank 0: send 1K to 1\nrank 0: recv 1K from 1 stream in\n"
+                          "rank 1: send 1K to 0\nrank 1: recv 1K from 0 stream in\n"),
+              IsEmpty());
+  EXPECT_THAT(
+      DeadlocksOf("rank 0: send 1K to 1\nrank 1: recv 2K from 0\n"),
+      ElementsAre("ranks.txt:2: deadlock: operation 0 of group 0-1: rank 0 issues send of 1024 bytes (line "
+                  "1), rank 1 issues recv of 2048 bytes (line 2); all members must issue the same"));
+}
+
 TEST(CheckOperations, ShowsTheFirstOfManyDeadlocks) {
   std::string text;
   for (int rank = 0; rank < 20; rank += 2) {
@@ -166,6 +190,26 @@ TEST(PlayOperations, RunsStreamsInOrderAndMeetsWhereAllAre) {
   EXPECT_EQ(operations[2].time(), 3_ms);
   EXPECT_EQ(operations[2].bound.time, 3_ms);
   EXPECT_EQ(operations[2].line, 3u);
+}
+
+// 50 MB at 50 GB/s to the next rank, and to the one after it.
+TEST(PlayOperations, PassesMessagesOn) {
+  const Cluster cluster = SwitchOf(3);
+  const OperationList list = Parsed(
+      "rank 1: recv 50000000 from 0\n"
+      "rank 1: send 50000000 to 2\n"
+      "rank 0: send 50000000 to 1\n"
+      "rank 2: recv 50000000 from 1\n",
+      3);
+  const auto played = PlayOperations(cluster, list, CheckOperations(list));
+  ASSERT_TRUE(played.ok());
+  const std::vector<PlayedOperation>& operations = played.value().operations;
+  ASSERT_EQ(operations.size(), 2u);
+  EXPECT_STREQ(operations[0].job.test->name, "send");
+  EXPECT_EQ(operations[0].time(), 1_ms);
+  EXPECT_EQ(operations[0].bound.time, 1_ms);
+  EXPECT_EQ(operations[1].begin.since_start(), 1_ms);
+  EXPECT_EQ(operations[1].end.since_start(), 2_ms);
 }
 
 }  // namespace
