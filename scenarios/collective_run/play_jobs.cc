@@ -52,7 +52,7 @@ class Writer {
   }
 
   sim::Result<sim::Program> Build() && { return std::move(builder_).Build(); }
-  std::vector<std::uint32_t> jobs() && { return std::move(job_of_communication_); }
+  const std::vector<std::uint32_t>& jobs() const { return job_of_communication_; }
 
  private:
   std::vector<sim::StreamId> StreamsOf(const CollectiveJob& job) {
@@ -108,14 +108,15 @@ sim::Result<Attempt> Play(const Cluster& cluster, const PlayRequest& request, co
     background_tasks.push_back(
         writer.WriteFlows(request.background[i], lowered.background[i], rounds[i], number++));
   }
+  Attempt attempt;
+  PlayedJobs& played = attempt.played;
+  played.job = writer.jobs();
   sim::Result<sim::Program> program = std::move(writer).Build();
   if (!program.ok()) return program.error();
   sim::SimulateOptions options{.log_rates = request.log_rates};
   if (request.go_on) options.go_on = [&](const sim::SimulationProgress&) { return request.go_on(); };
   sim::Result<sim::Timeline> timeline = sim::Simulate(program.value(), options);
   if (!timeline.ok()) return timeline.error();
-  Attempt attempt;
-  PlayedJobs& played = attempt.played;
   played.stopped = timeline.value().stopped;
   if (played.stopped) return attempt;
   const auto end_of = [&](const std::vector<sim::TaskId>& tasks) {
@@ -126,7 +127,6 @@ sim::Result<Attempt> Play(const Cluster& cluster, const PlayRequest& request, co
   for (const auto& tasks : job_tasks) played.time.push_back(end_of(tasks));
   for (const sim::Duration time : played.time) played.finish = std::max(played.finish, time);
   for (const auto& tasks : background_tasks) attempt.background_end.push_back(end_of(tasks));
-  played.job = std::move(writer).jobs();
   played.program = std::move(program).value();
   played.timeline = std::move(timeline).value();
   return attempt;

@@ -15,7 +15,7 @@ std::optional<sim::Error> WhyNot(const Cluster& cluster, const std::vector<Colle
                                  const PlayOptions& options) {
   for (const auto* list : {&jobs, &options.background}) {
     for (const CollectiveJob& job : *list) {
-      if (const auto why = WhyNotLower(job)) return why;
+      if (auto why = WhyNotLower(job)) return why;
     }
   }
   if (!options.chunks) return std::nullopt;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "scenarios/collective_run/operations_play.h"
+#include "scenarios/collective_run/rank_list.h"
+#include "sim/base/random.h"
 #include "tests/scenarios/collective_run/clusters.h"
 
 namespace scenarios {
@@ -157,6 +159,69 @@ TEST(CheckOperations, FindsMessagesThatCross) {
       DeadlocksOf("rank 0: send 1K to 1\nrank 1: recv 2K from 0\n"),
       ElementsAre("ranks.txt:2: deadlock: operation 0 of group 0-1: rank 0 issues send of 1024 bytes (line "
                   "1), rank 1 issues recv of 2048 bytes (line 2); all members must issue the same"));
+}
+
+// Ten meetings of random groups; each rank issues its own in order, but for some that changed places.
+std::string RandomOrders(sim::Random& random) {
+  const std::vector<std::vector<std::uint32_t>> groups = {{0, 1}, {1, 2}, {0, 2}, {2, 3}, {0, 1, 2, 3}};
+  std::vector<std::vector<std::string>> lines(4);
+  for (int meeting = 0; meeting < 10; ++meeting) {
+    const auto& group = groups[random.Below(static_cast<std::uint32_t>(groups.size()))];
+    for (const std::uint32_t rank : group) {
+      lines[rank].push_back("rank " + std::to_string(rank) + ": all_reduce 1K group " + RankListText(group) +
+                            (random.Below(4) == 0 ? " stream b\n" : "\n"));
+    }
+  }
+  for (auto& of_rank : lines) {
+    for (std::size_t i = 1; i < of_rank.size(); ++i) {
+      if (random.Below(8) == 0) std::swap(of_rank[i - 1], of_rank[i]);
+    }
+  }
+  std::string text;
+  for (const auto& of_rank : lines) {
+    for (const std::string& line : of_rank) text += line;
+  }
+  return text;
+}
+
+// What the check lets pass ends, and what it does not is stuck in the executor too, which knows nothing of
+// it.
+TEST(CheckOperations, RefusesWhatTheExecutorCannotEndAndNothingElse) {
+  const Cluster cluster = SwitchOf(4);
+  sim::Random random(1, "orders");
+  int ended = 0, stuck = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const OperationList list = Parsed(RandomOrders(random), 4);
+    OperationsCheck check = CheckOperations(list);
+    const bool passes = check.deadlocks.empty();
+    check.deadlocks.clear();
+    EXPECT_EQ(PlayOperations(cluster, list, check).ok(), passes);
+    ++(passes ? ended : stuck);
+  }
+  EXPECT_GT(ended, 50);
+  EXPECT_GT(stuck, 50);
+}
+
+// Whatever a file has in it, there is a line for it or it is an operation, and it can be checked.
+TEST(ParseOperations, EndsOnAnyText) {
+  const std::string good =
+      "rank 0-3: all_reduce 1M group 0-3\nrank 0: send 1K to 1 stream b\nrank 1: recv 1K from 0\n";
+  const std::string bytes =
+      "0123456789 -,:#\n\tKMT\xff"
+      "ranksendgroupfromto";
+  sim::Random random(1, "text");
+  for (int trial = 0; trial < 3000; ++trial) {
+    std::string text = good;
+    for (std::uint32_t change = random.Below(5); change < 5; ++change) {
+      text[random.Below(static_cast<std::uint32_t>(text.size()))] =
+          bytes[random.Below(static_cast<std::uint32_t>(bytes.size()))];
+    }
+    const OperationList list = ParseOperations(text, "ranks.txt", 8);
+    for (const std::string& error : list.errors)
+      EXPECT_THAT(error, testing::StartsWith("ranks.txt:")) << text;
+    if (!list.errors.empty()) continue;
+    EXPECT_FALSE(CheckOperations(list).meetings.empty());
+  }
 }
 
 TEST(CheckOperations, ShowsTheFirstOfManyDeadlocks) {
