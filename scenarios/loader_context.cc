@@ -1,6 +1,8 @@
 // Context parallelism: how the ranks that share a sequence work together.
 
 #include <algorithm>
+#include <cstdio>
+#include <optional>
 #include <string>
 
 #include "proto/scenario.pb.h"
@@ -30,17 +32,37 @@ std::string WhyNotInBlocks(const Scenario& scenario) {
   return "";
 }
 
-// Whether some group of that dimension lies on more than one NVLink domain.
-bool Crosses(const Scenario& scenario, Dimension dimension) {
+// Two ranks of a group of that dimension that lie on different NVLink domains.
+struct FarPair {
+  sim::Rank from, to;
+};
+
+std::optional<FarPair> FarPairOf(const Scenario& scenario, Dimension dimension) {
   const std::vector<std::uint32_t>& domain = scenario.fabric.domain;
   for (std::int64_t r = 0; r < scenario.layout.ranks(); ++r) {
     const sim::Rank rank(static_cast<std::uint32_t>(r));
     if (scenario.layout.Coordinate(rank, dimension) != 0) continue;
-    const std::vector<sim::Rank> group = scenario.layout.Group(rank, dimension);
-    const auto elsewhere = [&](sim::Rank other) { return domain[other.pos()] != domain[rank.pos()]; };
-    if (std::any_of(group.begin(), group.end(), elsewhere)) return true;
+    for (const sim::Rank other : scenario.layout.Group(rank, dimension)) {
+      if (domain[other.pos()] != domain[rank.pos()]) return FarPair{rank, other};
+    }
   }
-  return false;
+  return std::nullopt;
+}
+
+// "one NVLink domain of 8; WHAT the network (NIC, 48 GB/s)": how large, and the slowest link on the way.
+std::string BeyondDomain(const Scenario& scenario, FarPair pair, const std::string& what) {
+  const topologies::Fabric& fabric = scenario.fabric;
+  const auto size = std::count(fabric.domain.begin(), fabric.domain.end(), fabric.domain[pair.from.pos()]);
+  const topologies::Route route = fabric.router->Between(pair.from.value(), pair.to.value());
+  const auto slowest =
+      std::min_element(route.uses.begin(), route.uses.end(), [&](const auto& a, const auto& b) {
+        return fabric.links[a.link.pos()].capacity < fabric.links[b.link.pos()].capacity;
+      });
+  const topologies::Link& link = fabric.links[slowest->link.pos()];
+  char rate[32];
+  std::snprintf(rate, sizeof rate, "%.4g", link.capacity.bytes_per_second() * 1e-9);
+  return "one NVLink domain of " + Text(size) + "; " + what + " the network (" +
+         topologies::ToText(link.tier) + ", " + rate + " GB/s)";
 }
 
 }  // namespace
@@ -98,21 +120,19 @@ void WarnFarGroups(const Block& top, Scenario* scenario) {
   const auto megabytes = [](double bytes) {
     return Text(std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes / 1e6))) + " MB";
   };
-  if (layout.tensor > 1 && Crosses(*scenario, Dimension::kTensor)) {
+  if (const auto pair = FarPairOf(*scenario, Dimension::kTensor)) {
     const double sent = TensorBytesOfLayer(*scenario);
     top.Of("layout").Warn("tensor", "layout.tensor",
-                          "a tensor group of " + Text(layout.tensor) +
-                              " reaches beyond one NVLink domain; its all-reduce of every layer crosses the "
-                              "network: " +
+                          "a tensor group of " + Text(layout.tensor) + " reaches beyond " +
+                              BeyondDomain(*scenario, *pair, "its all-reduce of every layer crosses") + ": " +
                               megabytes(sent) + " from each device, a layer and micro-batch",
                           scenario);
   }
-  if (layout.context > 1 && Crosses(*scenario, Dimension::kContext)) {
+  if (const auto pair = FarPairOf(*scenario, Dimension::kContext)) {
     const double sent = ContextBytesOfLayer(*scenario);
     top.Of("layout").Warn("context", "layout.context",
-                          "a context group of " + Text(layout.context) +
-                              " reaches beyond one NVLink domain; keys and values of every layer cross the "
-                              "network: " +
+                          "a context group of " + Text(layout.context) + " reaches beyond " +
+                              BeyondDomain(*scenario, *pair, "keys and values of every layer cross") + ": " +
                               megabytes(sent) + " from each device, a layer and micro-batch",
                           scenario);
   }

@@ -16,12 +16,13 @@ po::options_description Describe(const Command& command) {
   po::options_description all;
   all.add_options()("help,h", "");
   for (const Flag& flag : command.flags) {
+    const std::string name = flag.name + (flag.letter == '\0' ? "" : std::string(",") + flag.letter);
     if (flag.value_name.empty()) {
-      all.add_options()(flag.name.c_str(), "");
+      all.add_options()(name.c_str(), "");
     } else {
       auto* value = po::value<std::vector<std::string>>();
       if (flag.repeats) value->composing();
-      all.add_options()(flag.name.c_str(), value, "");
+      all.add_options()(name.c_str(), value, "");
     }
   }
   all.add_options()(kHidden, po::value<std::vector<std::string>>());
@@ -45,7 +46,10 @@ std::string FlagLines(const std::vector<Flag>& flags) {
   constexpr std::size_t kColumn = 24;
   std::string text;
   for (const Flag& flag : flags) {
-    std::string line = "  --" + flag.name + (flag.value_name.empty() ? "" : " " + flag.value_name);
+    if (flag.help.empty()) continue;
+    const std::string letter = flag.letter == '\0' ? "" : std::string("-") + flag.letter + ", ";
+    std::string line =
+        "  " + letter + "--" + flag.name + (flag.value_name.empty() ? "" : " " + flag.value_name);
     line +=
         line.size() < kColumn ? std::string(kColumn - line.size(), ' ') : "\n" + std::string(kColumn, ' ');
     text += line + flag.help + '\n';

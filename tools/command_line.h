@@ -27,8 +27,9 @@ inline constexpr int kExitInterrupted = 130;  // Ctrl-C
 struct Flag {
   std::string name;        // "set", without dashes
   std::string value_name;  // "PATH=VALUE"; empty for a flag that is there or not
-  std::string help;        // one line
+  std::string help;        // one line; empty where another flag's line tells of it
   bool repeats = false;
+  char letter = '\0';  // "-b" beside "--minbytes"
 };
 
 struct Arguments {

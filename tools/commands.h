@@ -9,6 +9,7 @@ namespace tools {
 
 Command BudgetCommand();
 Command CheckCommand();
+Command CollectiveCommand();
 Command ImportCommand();
 Command ListCommand();
 Command PlanCommand();

@@ -98,15 +98,16 @@ TEST(LoadContext, RefusesWhatIsNotSimulated) {
 // Over nodes of 8: the ring of tensor 4 x context 4 lies on two. A rank has 512 of 2,048 tokens and 8 heads:
 // 2 MB of keys and values, 3 times forward, 6 times backward with the gradients: 18.9 MB.
 TEST(LoadContext, WarnsOfGroupsThatLeaveANodeWithWhatTheySend) {
-  EXPECT_THAT(
-      LoadContext({{"layout.tensor", "4"}}).warnings(),
-      ElementsAre(HasSubstr("layout.context: a context group of 4 reaches beyond one NVLink domain; keys and "
-                            "values of every layer cross the network: 18 MB from each device")));
+  EXPECT_THAT(LoadContext({{"layout.tensor", "4"}}).warnings(),
+              ElementsAre(HasSubstr(
+                  "layout.context: a context group of 4 reaches beyond one NVLink domain of 8; keys "
+                  "and values of every layer cross the network (NIC, 48 GB/s): 18 MB from each device")));
   EXPECT_THAT(LoadContext({}).warnings(), IsEmpty());
   // 4 all-reduces of 16.8 MB over 16 ranks, 2 x 15/16 of it each: 125.8 MB.
   EXPECT_THAT(
       Load({{"layout.tensor", "16"}, {"layout.pipeline", "1"}}).warnings(),
-      ElementsAre(HasSubstr("its all-reduce of every layer crosses the network: 125 MB from each device")));
+      ElementsAre(HasSubstr(
+          "its all-reduce of every layer crosses the network (NIC, 48 GB/s): 125 MB from each device")));
 }
 
 TEST(LoadContext, GroupsRanksAsMegatronDoes) {

@@ -150,14 +150,36 @@ TEST(LoadScenario, WarnsWhereKeyValueHeadsAreReplicated) {
               ElementsAre(HasSubstr("layout.tensor: 8 ranks share 2 key/value heads")));
 }
 
+// HB-108 (zxypro1/algolocal#93; vllm-project/vllm#732): legal, with the group, its domain and the slowest
+// link. 48 GB/s is what collectives achieve of an H100's 50 GB/s NIC (hardware/h100_sxm.textproto).
 TEST(LoadScenario, WarnsOfTensorGroupsBeyondTheNode) {
   const Loading loading = Load({{"layout.tensor", "16"}, {"layout.pipeline", "1"}});
   EXPECT_THAT(loading.errors(), IsEmpty());
-  EXPECT_THAT(loading.warnings(),
-              ElementsAre(HasSubstr("a tensor group of 16 reaches beyond one NVLink domain")));
+  EXPECT_THAT(
+      loading.warnings(),
+      ElementsAre(HasSubstr("layout.tensor: a tensor group of 16 reaches beyond one NVLink domain of 8; its "
+                            "all-reduce of every layer crosses the network (NIC, 48 GB/s): ")));
   // Tensor 4 inside nodes of 8, but spread over them by the order of ranks.
   EXPECT_THAT(Load({{"layout.rank_order", "dp-pp-cp-tp"}}).warnings(),
               ElementsAre(HasSubstr("a tensor group of 4 reaches beyond one NVLink domain")));
+}
+
+// HB-120 (aliyun/SimAI#142): 24 ranks on three nodes want 24 to divide the heads, and are slow.
+TEST(LoadScenario, TakesTensorGroupsOf24WhereTheyDivideTheHeads) {
+  const Sets over_three_nodes = {{"devices", "24"},        {"layout.tensor", "24"},
+                                 {"layout.pipeline", "1"}, {"model.hidden", "9216"},
+                                 {"model.ffn", "24576"},   {"model.vocabulary", "30720"}};
+  const auto with_heads = [&](const char* heads) {
+    Sets sets = over_three_nodes;
+    for (const char* field : {"model.heads", "model.kv_heads"}) sets.emplace_back(field, heads);
+    return Load(sets);
+  };
+  EXPECT_THAT(with_heads("40").errors(),
+              testing::Contains(HasSubstr("layout.tensor: 24 does not divide the 40 attention heads")));
+  const Loading accepted = with_heads("96");
+  EXPECT_THAT(accepted.errors(), IsEmpty());
+  EXPECT_THAT(accepted.warnings(),
+              testing::Contains(HasSubstr("a tensor group of 24 reaches beyond one NVLink domain of 8;")));
 }
 
 TEST(LoadScenario, WarnsOfPipelinesThatCannotFill) {

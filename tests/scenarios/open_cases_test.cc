@@ -1,6 +1,7 @@
 // Questions of users that other tools answered wrongly, and the test that holds each
 // answer: areas FLOPs, memory, activations, caches, inference, checkpoints, data, ZeRO, recomputation,
-// experts, pipelines and input.
+// experts, pipelines, collectives, topologies and input. Of topologies HB-109 (the best ring over a list of
+// NVLinks) and HB-114 (algorithms by dimension, which there are none of here) have no test.
 
 #include <gtest/gtest.h>
 
@@ -56,6 +57,21 @@ constexpr OpenCase kCases[] = {
     {"HB-081", "pipeline", "ScheduleTable, OfTheDualPipeReadmeIsWhatPlayingTheOrdersGives"},
     {"HB-082", "pipeline", "Bubble, GrowsWithTheMicroBatchAtAFixedGlobalBatch"},
     {"HB-083", "pipeline", "Bubble, OfFiveStagesIsBelowAFifthFromSeventeenMicroBatchesOn"},
+    {"HB-086", "collective", "CollectiveRow, HasTheBusBandwidthOfItsKind"},
+    {"HB-090", "collective", "RingLatency, GrowsWithTheRanksSoThatMediumSizesGetSlower"},
+    {"HB-093", "collective", "AllGather, SendsSevenEighthsOfItsOutputWithEightRanks"},
+    {"HB-094", "collective", "ReduceScatter, OfGradientsInFourBytesMovesTwiceTheGatherOfParametersInTwo"},
+    {"HB-095", "collective", "LargeMessages, TakeTwiceTheTimeForTwiceTheBytes"},
+    {"HB-096", "collective", "DirectAllReduceOnASwitch, IsNoFasterThanTheRing"},
+    {"HB-098", "collective", "AllReduce, DependsOnWhatConnectsItsMembers"},
+    {"HB-101", "collective", "DataParallelAllReduce, CostsWhatItsPlacementSays"},
+    {"HB-104", "collective", "CollectiveCommand, ReportsADeadlockAndNoTime"},
+    {"HB-106", "collective", "PlaySizes, OfOneRankTakesNoTimeAndHasNoBandwidth"},
+    {"HB-107", "collective", "GradientReduction, IsExposedByItsTailAfterTheLastGradient"},
+    {"HB-108", "topology", "TensorGroup, BeyondANodeIsAsSlowAsTheNics"},
+    {"HB-111", "topology", "NodeRoute, HalfOfTheDestinationsOfTwoNodesAreRemote"},
+    {"HB-116", "topology", "UnequalNodes, DoNotHang"},
+    {"HB-120", "topology", "LoadScenario, TakesTensorGroupsOf24WhereTheyDivideTheHeads"},
     {"HB-121", "moe", "ExpertLayout, RefusesExpertsAndHeadsThatDoNotDivideInOneRun"},
     {"HB-122", "moe", "ExpertLayout, CountsRanksWithExpertTensorNotTensor"},
     {"HB-124", "moe", "ExpertLayout, RefusesMoreExpertGroupsThanRanks"},
@@ -132,8 +148,9 @@ TEST(OpenCases, EachHasATestThatNamesIt) {
     EXPECT_NE(at->second.find(c.id), std::string::npos) << c.test << " does not name " << c.id;
   }
   const std::map<std::string, int> wanted = {
-      {"flops", 12}, {"memory", 5}, {"activation", 4}, {"kvcache", 9}, {"inference", 6}, {"checkpoint", 4},
-      {"data", 4},   {"zero", 4},   {"recompute", 3},  {"moe", 6},     {"pipeline", 7},  {"cli-input", 9}};
+      {"flops", 12},     {"memory", 5},    {"activation", 4},  {"kvcache", 9},   {"inference", 6},
+      {"checkpoint", 4}, {"data", 4},      {"zero", 4},        {"recompute", 3}, {"moe", 6},
+      {"pipeline", 7},   {"cli-input", 9}, {"collective", 11}, {"topology", 4}};
   EXPECT_EQ(areas, wanted);
 }
 

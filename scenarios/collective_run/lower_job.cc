@@ -1,0 +1,65 @@
+#include "scenarios/collective_run/lower_job.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/collective_run/rank_list.h"
+#include "scenarios/collective_run/sizes.h"
+
+namespace scenarios {
+namespace {
+
+// Every pair of an all-to-all has an edge and a route while it is lowered, some 200 bytes.
+constexpr std::size_t kMostMembersAllToAll = 4096;
+
+}  // namespace
+
+std::string ToText(const CollectiveJob& job) {
+  std::string text = std::string(job.test->name) + ' ' + RankListText(job.ranks) + ' ' + SizeText(job.size);
+  if (job.test->has_root) text += " root " + std::to_string(job.ranks[job.root]);
+  return text;
+}
+
+std::optional<sim::Error> WhyNotLower(const CollectiveJob& job) {
+  if (job.test->kind != sim::CollectiveKind::kAllToAll || job.ranks.size() <= kMostMembersAllToAll) {
+    return std::nullopt;
+  }
+  return sim::Error{std::string(job.test->name) + " of " + std::to_string(job.ranks.size()) +
+                    " ranks has too many pairs; at most " + std::to_string(kMostMembersAllToAll) +
+                    " ranks would do"};
+}
+
+// Rings keep their order when they are turned.
+std::vector<std::uint32_t> MembersOf(const CollectiveJob& job) {
+  std::vector<std::uint32_t> members = job.ranks;
+  if (job.test->has_root) std::rotate(members.begin(), members.begin() + job.root, members.end());
+  return members;
+}
+
+sim::TrafficDescription LowerJob(const Cluster& cluster, const CollectiveJob& job) {
+  return LowerCollective(cluster.fabric, cluster.device.collective_timing, job.test->kind, job.size,
+                         MembersOf(job));
+}
+
+ChunkedTraffic LowerJobIntoChunks(const Cluster& cluster, const CollectiveJob& job) {
+  return LowerIntoChunks(cluster.fabric, cluster.device.collective_timing, job.test->kind, job.size,
+                         MembersOf(job));
+}
+
+// An edge carries its flow's volume in chunks, with a smaller one at each step of the last loop.
+std::int64_t MostTransfersOf(const Cluster& cluster, const CollectiveJob& job) {
+  const std::vector<std::uint32_t> members = MembersOf(job);
+  const sim::CollectivePlan plan =
+      sim::PlanCollective({job.test->kind, job.size, CommunicatorOf(cluster.fabric, members)});
+  double transfers = 0;
+  for (const sim::CoupledFlow& flow : plan.flows) {
+    const double volume = static_cast<double>(flow.size.count()) *
+                          (static_cast<double>(flow.numerator) / static_cast<double>(flow.denominator));
+    const double chunks = volume / static_cast<double>(kNcclChunk.count());
+    const double steps = flow.is_chain ? 1 : plan.steps_inside + plan.steps_between;
+    transfers += static_cast<double>(flow.edges.size()) * (std::ceil(chunks) + steps);
+  }
+  return static_cast<std::int64_t>(std::min(transfers, 1e18));
+}
+
+}  // namespace scenarios

@@ -1,0 +1,204 @@
+// orrery collective: nccl-tests on paper, and lists of operations that may never meet.
+
+#include <optional>
+#include <ostream>
+#include <utility>
+
+#include "scenarios/collective_run/operations_play.h"
+#include "scenarios/output/chrome_trace.h"
+#include "scenarios/output/collective_output.h"
+#include "scenarios/output/output_file.h"
+#include "tools/collective_request.h"
+#include "tools/commands.h"
+#include "tools/interrupt.h"
+
+namespace tools {
+namespace {
+
+using Errors = std::vector<std::string>;
+
+// Files are made before anything runs, so that no result is lost for want of one.
+struct Files {
+  std::optional<scenarios::OutputFile> table;
+  bool table_as_json = false;
+};
+
+Files FilesOf(const Arguments& arguments, Errors* errors) {
+  Files files;
+  const std::string path = arguments.value("output"), trace = arguments.value("trace");
+  files.table_as_json = path.ends_with(".json");
+  if (arguments.has("output") && !files.table_as_json && !path.ends_with(".txt")) {
+    errors->push_back("--output " + path + ": a name that ends in .json or .txt is wanted");
+  }
+  if (arguments.has("trace") && !trace.ends_with(".json") && !trace.ends_with(".json.gz")) {
+    errors->push_back("--trace " + trace + ": a name that ends in .json or .json.gz is wanted");
+  }
+  for (const std::string& one : {path, trace}) {
+    if (!one.empty() && arguments.has("operations") &&
+        scenarios::IsSameFile(one, arguments.value("operations"))) {
+      errors->push_back(one + " is the file that was read; another name is wanted");
+    }
+  }
+  if (!errors->empty()) return files;
+  if (!path.empty() && !trace.empty() && scenarios::IsSameFile(path, trace)) {
+    errors->push_back("--output and --trace both write " + path + "; two names are wanted");
+  }
+  if (const auto why = trace.empty() ? std::nullopt : scenarios::OutputFile::WhyNot(trace)) {
+    errors->push_back(why->message);
+  }
+  if (path.empty() || !errors->empty()) return files;
+  auto created = scenarios::OutputFile::Create(path);
+  if (created.ok()) {
+    files.table.emplace(std::move(created).value());
+  } else {
+    errors->push_back(created.error().message);
+  }
+  return files;
+}
+
+// What a run has to say, in both forms, and what its trace is of.
+struct Answer {
+  std::string text, json;
+  const sim::Program* program = nullptr;
+  const sim::Timeline* timeline = nullptr;
+};
+
+int Write(const Arguments& arguments, const Answer& answer, Files files, std::ostream& out,
+          std::ostream& err) {
+  if (arguments.has("trace")) {
+    scenarios::TraceOptions options;
+    options.path = arguments.value("trace");
+    const auto written = scenarios::WriteChromeTrace(*answer.program, *answer.timeline, options);
+    if (!written.ok()) return Fail(written.error().message, err);
+  }
+  if (files.table) {
+    files.table->Write(files.table_as_json ? answer.json : answer.text);
+    if (const auto finished = files.table->Finish(); !finished.ok()) {
+      return Fail(finished.error().message, err);
+    }
+  }
+  out << (arguments.has("json") ? answer.json : answer.text);
+  return kExitDone;
+}
+
+int Interrupted(std::ostream& err) {
+  err << "orrery: interrupted; nothing was written\n";
+  return kExitInterrupted;
+}
+
+int RunOperations(const Arguments& arguments, const NamedCluster& named, const CollectiveRequest& request,
+                  const scenarios::CollectiveHead& head, Files files, std::ostream& out, std::ostream& err) {
+  const auto check = scenarios::CheckOperations(*request.operations);
+  for (const std::string& deadlock : check.deadlocks) Fail(deadlock, err);
+  if (!check.deadlocks.empty()) return kExitUsage;
+  const auto played =
+      scenarios::PlayOperations(named.cluster, *request.operations, check, request.options.go_on);
+  if (!played.ok()) return Fail(played.error().message, err);
+  if (played.value().stopped) return Interrupted(err);
+  return Write(arguments,
+               {scenarios::OperationsText(played.value(), named.cluster, head),
+                scenarios::OperationsJson(played.value(), named.cluster, head), &played.value().program,
+                &played.value().timeline},
+               std::move(files), out, err);
+}
+
+constexpr const char* kExplanation =
+    R"(orrery collective NAME plays one collective at each size, as nccl-tests runs it:
+
+NAME      all_reduce, all_gather, reduce_scatter, broadcast, alltoall, sendrecv (each member to the next).
+sizes     -b 8 -e 16G -f 2 as in nccl-tests: K, M, G and T are powers of 1024, 1T is the most; 32M where
+          none is given, and one size where only one end is. Rounded down to whole elements, and to 16
+          bytes a rank where each rank has a part (all_gather, reduce_scatter, alltoall).
+size      all_reduce the buffer, all_gather the output, reduce_scatter the input, broadcast and sendrecv
+          the message, alltoall what one member sends, its own part included.
+time      of one call, from the moment all members are there; algbw is size / time, busbw that times
+          2(n-1)/n for all_reduce, (n-1)/n for all_gather, reduce_scatter and alltoall. A group of one
+          takes no time and has no bandwidth.
+bound     what no algorithm beats without adding numbers up in switches: the bytes that must leave or enter
+          a member, or a node, over all the links that it has for them, at their full rate, without
+          latency. Links carry what collectives achieve of the wire (hardware files). gap: how far above
+          it the time is. The line below the rows says which links it is of.
+by chunk  with --chunk: the same transfer by transfer, the oracle; diff is how far the time is above it.
+
+--background "alltoall 0-31 64M" starts again where it ends, until all that is measured has ended.
+--job "all_reduce 0-7 1G" --job "broadcast 0-3 256M root 2": all start together, sizes as they are. Jobs
+  that share ranks run side by side there, each on a stream of its own.
+--operations FILE has a line an operation; a rank's run in order, those of a group meet in order:
+    rank 0-7: all_reduce 64M                    # each of these ranks; a group of all
+    rank 0-3: broadcast 1M group 0-3 root 2
+    rank 0: all_reduce 8K group 0-1 stream b    # beside the rank's other streams
+    rank 0: send 1M to 1                        # and rank 1: recv 1M from 0
+  Members that disagree and ranks that wait for each other for ever are deadlocks: status 2, no time.
+)";
+
+int RunCollective(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  if (arguments.has("explain")) {
+    out << kExplanation;
+    return kExitDone;
+  }
+  proto::Diagnostics diagnostics;
+  Errors errors;
+  const std::optional<NamedCluster> named = ReadCluster(arguments, &diagnostics, &errors);
+  CollectiveRequest request;
+  if (named) request = ReadCollectiveRequest(arguments, named->cluster.ranks(), &diagnostics, &errors);
+  Print(diagnostics, err);
+  if (!diagnostics.ok()) errors.insert(errors.begin(), "");
+  Files files = FilesOf(arguments, &errors);
+  for (const std::string& error : errors) {
+    if (!error.empty()) Fail(error, err);
+  }
+  if (!errors.empty()) return kExitUsage;
+  const InterruptWatch watch;
+  request.options.go_on = [&] { return !watch.interrupted(); };
+  const scenarios::CollectiveHead head{named->hardware, named->topology, request.type,
+                                       arguments.has("links")};
+  if (request.operations) {
+    return RunOperations(arguments, *named, request, head, std::move(files), out, err);
+  }
+  const auto table =
+      request.swept ? scenarios::PlaySizes(named->cluster, *request.swept, *request.type, request.sizes,
+                                           request.options)
+                    : scenarios::PlayTogether(named->cluster, request.jobs, *request.type, request.options);
+  if (!table.ok()) return Fail(table.error().message, err);
+  if (table.value().stopped) return Interrupted(err);
+  return Write(arguments,
+               {scenarios::CollectiveText(table.value(), named->cluster, head),
+                scenarios::CollectiveJson(table.value(), named->cluster, head), &table.value().last.program,
+                &table.value().last.timeline},
+               std::move(files), out, err);
+}
+
+}  // namespace
+
+Command CollectiveCommand() {
+  return {"collective",
+          "nccl-tests on paper: times, bandwidths and bounds of collectives on any fabric.",
+          "NAME | --job JOB... | --operations FILE [options]",
+          1,
+          {{"hardware", "NAME", "of `orrery list hardware`; h100_sxm"},
+           {"topology", "NAME", "of `orrery list topologies`; one node, rails for more devices"},
+           {"devices", "N", "of the fabric; one node's, or all of an explicit list"},
+           {"set", "PATH=VALUE", "change a field: hardware.node.nics=4", true},
+           {"ranks", "LIST", "members in their order: 0-7, or 0,8,16, or 0-63:8; all devices"},
+           {"minbytes", "SIZE", "8, 64K, 1.5M, 1T; -e, --maxbytes; -i, --stepbytes; -f, --stepfactor", false,
+            'b'},
+           {"maxbytes", "SIZE", "", false, 'e'},
+           {"stepbytes", "SIZE", "", false, 'i'},
+           {"stepfactor", "N", "", false, 'f'},
+           {"datatype", "TYPE", "of what is counted; -r, --root R: its place among the members", false, 'd'},
+           {"root", "R", "", false, 'r'},
+           {"job", "JOB", "\"all_reduce 0-7 1G\": all jobs start together", true},
+           {"background", "JOB", "again and again beside what is measured", true},
+           {"operations", "FILE", "what each rank issues, checked for deadlocks and played"},
+           {"chunk", "", "the slow and exact form too: transfer by transfer"},
+           {"links", "", "the most loaded links of the last row, and who loads them"},
+           {"json", "", "one JSON document; --output FILE: .txt, .json; --trace FILE: a Chrome trace"},
+           {"output", "FILE", ""},
+           {"trace", "FILE", ""},
+           {"explain", "", "what columns, bounds, sizes and files of operations are, with examples"}},
+          "  orrery collective all_reduce --devices 64 -b 8 -e 16G -f 2\n"
+          "  orrery collective alltoall --ranks 0-3 -b 64M --background \"sendrecv 4-7 1G\"\n",
+          RunCollective};
+}
+
+}  // namespace tools

@@ -1,0 +1,200 @@
+#include "tools/collective_request.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <variant>
+
+#include "hardware/device_reader.h"
+#include "scenarios/collective_run/job_text.h"
+#include "scenarios/collective_run/rank_list.h"
+#include "scenarios/collective_run/sizes.h"
+#include "tools/flag_reader.h"
+#include "topologies/topology.h"
+
+namespace tools {
+namespace {
+
+using Errors = std::vector<std::string>;
+using scenarios::CollectiveJob;
+
+// "hardware.node.nics" as "node.nics", for the file that it is about; others are mistakes.
+struct SetPaths {
+  std::vector<proto::Override> hardware, topology;
+};
+
+SetPaths PathsOf(const Arguments& arguments, Errors* errors) {
+  SetPaths paths;
+  const auto overrides = OverridesOf(arguments);
+  if (!overrides.ok()) {
+    errors->push_back(overrides.error().message);
+    return paths;
+  }
+  for (proto::Override path : overrides.value()) {
+    const std::size_t dot = std::min(path.path.find('.'), path.path.size());
+    const std::string file = path.path.substr(0, dot);
+    if (dot == path.path.size() || (file != "hardware" && file != "topology")) {
+      errors->push_back("--set " + std::to_string(path.index) + ": \"" + path.path +
+                        "\" is no field of a collective; hardware.PATH or topology.PATH is wanted");
+      continue;
+    }
+    path.path.erase(0, dot + 1);
+    (file == "hardware" ? paths.hardware : paths.topology).push_back(path);
+  }
+  return paths;
+}
+
+std::int64_t DevicesOf(const topologies::TopologySpec& spec, const hardware::Device& device) {
+  const auto* list = std::get_if<topologies::ExplicitSpec>(&spec.family);
+  if (list == nullptr) return device.node.devices;
+  return std::count_if(list->nodes.begin(), list->nodes.end(), [](const topologies::ExplicitNode& node) {
+    return node.kind == topologies::VertexKind::kDevice;
+  });
+}
+
+void Size(const Arguments& arguments, const char* flag, sim::Bytes* size, Errors* errors) {
+  if (!arguments.has(flag)) return;
+  const auto read = scenarios::ParseSize(arguments.value(flag));
+  if (read.ok()) {
+    *size = read.value();
+  } else {
+    errors->push_back(std::string("--") + flag + ": " + read.error().message);
+  }
+}
+
+// As nccl-tests, but that with one end given the other is the same.
+void ReadSizes(const Arguments& arguments, CollectiveRequest* request, Errors* errors) {
+  scenarios::SizeSteps steps;
+  Size(arguments, "minbytes", &steps.first, errors);
+  Size(arguments, "maxbytes", &steps.last, errors);
+  Size(arguments, "stepbytes", &steps.step, errors);
+  if (arguments.has("minbytes") != arguments.has("maxbytes")) {
+    (arguments.has("minbytes") ? steps.last : steps.first) =
+        arguments.has("minbytes") ? steps.first : steps.last;
+  }
+  std::optional<std::int64_t> factor;
+  FlagReader(arguments, {}, errors).Number("stepfactor", std::int64_t{1}, std::int64_t{1} << 40, &factor);
+  steps.factor = factor.value_or(1);
+  auto sizes = scenarios::SizesOf(steps);
+  if (sizes.ok()) {
+    request->sizes = std::move(sizes).value();
+  } else {
+    errors->push_back("--minbytes, --maxbytes: " + sizes.error().message);
+  }
+}
+
+void ReadSwept(const Arguments& arguments, std::uint32_t ranks, CollectiveRequest* request, Errors* errors) {
+  const auto test = scenarios::ParseTest(arguments.positional[0]);
+  if (!test.ok()) return errors->push_back(test.error().message);
+  CollectiveJob job{test.value(), {}, std::vector<std::uint32_t>(ranks)};
+  std::iota(job.ranks.begin(), job.ranks.end(), 0u);
+  if (arguments.has("ranks")) {
+    auto list = scenarios::ParseRankList(arguments.value("ranks"), ranks);
+    if (!list.ok()) return errors->push_back("--ranks: " + list.error().message);
+    job.ranks = std::move(list).value();
+  }
+  std::optional<std::int64_t> root;
+  FlagReader(arguments, {}, errors)
+      .Number("root", std::int64_t{0}, static_cast<std::int64_t>(job.ranks.size()) - 1, &root);
+  if (root && job.test->has_root) job.root = static_cast<std::uint32_t>(*root);
+  if (root && !job.test->has_root) {
+    errors->push_back("--root: " + std::string(job.test->name) + " has none; leave it out");
+  }
+  ReadSizes(arguments, request, errors);
+  request->swept = std::move(job);
+}
+
+void ReadJobs(const Arguments& arguments, const char* flag, std::uint32_t ranks,
+              std::vector<CollectiveJob>* jobs, Errors* errors) {
+  if (!arguments.has(flag)) return;
+  for (const std::string& text : arguments.values.at(flag)) {
+    auto job = scenarios::ParseJob(text, ranks);
+    if (job.ok()) {
+      jobs->push_back(std::move(job).value());
+    } else {
+      errors->push_back(std::string("--") + flag + ": " + job.error().message);
+    }
+  }
+}
+
+void ReadOperations(const Arguments& arguments, std::uint32_t ranks, CollectiveRequest* request,
+                    proto::Diagnostics* diagnostics, Errors* errors) {
+  const std::string path = arguments.value("operations");
+  std::string text;
+  if (!proto::ReadFile(path == "-" ? "/dev/stdin" : path, &text, diagnostics)) return;
+  request->operations = scenarios::ParseOperations(text, path == "-" ? "<stdin>" : path, ranks);
+  const Errors& mistakes = request->operations->errors;
+  errors->insert(errors->end(), mistakes.begin(), mistakes.end());
+}
+
+// Flags that say nothing of what was asked for.
+void RefuseIdle(const Arguments& arguments, const std::vector<const char*>& idle, const std::string& of,
+                Errors* errors) {
+  for (const char* flag : idle) {
+    if (arguments.has(flag))
+      errors->push_back(std::string("--") + flag + ": is not of " + of + "; leave it out");
+  }
+}
+
+}  // namespace
+
+std::optional<NamedCluster> ReadCluster(const Arguments& arguments, proto::Diagnostics* diagnostics,
+                                        std::vector<std::string>* errors) {
+  const SetPaths paths = PathsOf(arguments, errors);
+  std::optional<std::int64_t> devices;
+  FlagReader(arguments, {}, errors).Number("devices", std::int64_t{1}, topologies::kMostDevices, &devices);
+  auto device = hardware::ReadDevice(arguments.value("hardware", "h100_sxm"), paths.hardware, "", diagnostics,
+                                     "--hardware");
+  if (!device) return std::nullopt;
+  const bool one_node = devices.value_or(1) <= device->node.devices;
+  const auto topology =
+      topologies::ReadTopology(arguments.value("topology", one_node ? "single_node" : "rail_optimised_ndr"),
+                               paths.topology, "", diagnostics, "--topology");
+  if (!topology || !errors->empty() || !diagnostics->ok()) return std::nullopt;
+  auto fabric =
+      topologies::BuildFabric(*topology, device->node, devices.value_or(DevicesOf(*topology, *device)));
+  if (!fabric.ok()) {
+    errors->push_back("--devices: " + fabric.error().message);
+    return std::nullopt;
+  }
+  std::string name = device->name;
+  return NamedCluster{{*std::move(device), std::move(fabric).value()}, std::move(name), topology->name};
+}
+
+CollectiveRequest ReadCollectiveRequest(const Arguments& arguments, std::uint32_t ranks,
+                                        proto::Diagnostics* diagnostics, std::vector<std::string>* errors) {
+  CollectiveRequest request;
+  const bool swept = !arguments.positional.empty();
+  if (swept + arguments.has("job") + arguments.has("operations") != 1) {
+    errors->push_back(
+        "one of a collective's name, --job and --operations is wanted; `orrery collective --help`");
+    return request;
+  }
+  if (swept) {
+    ReadSwept(arguments, ranks, &request, errors);
+  } else {
+    RefuseIdle(arguments, {"minbytes", "maxbytes", "stepbytes", "stepfactor", "ranks", "root"},
+               arguments.has("job") ? "jobs, which say it themselves" : "lists of operations", errors);
+  }
+  if (arguments.has("operations")) {
+    RefuseIdle(arguments, {"background", "chunk", "links", "datatype"}, "lists of operations", errors);
+    ReadOperations(arguments, ranks, &request, diagnostics, errors);
+  }
+  if (arguments.has("datatype")) {
+    request.type = scenarios::FindDataType(arguments.value("datatype"));
+    if (request.type == nullptr) {
+      std::string names;
+      for (const auto& type : scenarios::DataTypes())
+        names += (names.empty() ? "" : ", ") + std::string(type.name);
+      errors->push_back("--datatype: \"" + arguments.value("datatype") + "\" is unknown; one of " + names +
+                        " would do");
+    }
+  }
+  ReadJobs(arguments, "job", ranks, &request.jobs, errors);
+  ReadJobs(arguments, "background", ranks, &request.options.background, errors);
+  request.options.chunks = arguments.has("chunk");
+  request.options.log_rates = arguments.has("links");
+  return request;
+}
+
+}  // namespace tools

@@ -1,0 +1,41 @@
+// What `orrery collective` is asked for, as its command line says it.
+
+#ifndef TOOLS_COLLECTIVE_REQUEST_H_
+#define TOOLS_COLLECTIVE_REQUEST_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/collective_run/operations.h"
+#include "scenarios/collective_run/sweep.h"
+#include "tools/command_line.h"
+
+namespace tools {
+
+struct NamedCluster {
+  scenarios::Cluster cluster;
+  std::string hardware, topology;
+};
+
+// --hardware, --topology, --devices and --set. Nothing where something is wrong with them.
+std::optional<NamedCluster> ReadCluster(const Arguments& arguments, proto::Diagnostics* diagnostics,
+                                        std::vector<std::string>* errors);
+
+// What is asked for: sizes of one collective, jobs that run at once, or a list of operations.
+struct CollectiveRequest {
+  const scenarios::DataType* type = scenarios::FindDataType("float");
+  std::optional<scenarios::CollectiveJob> swept;
+  std::vector<sim::Bytes> sizes;
+  std::vector<scenarios::CollectiveJob> jobs;
+  std::optional<scenarios::OperationList> operations;
+  scenarios::PlayOptions options;
+};
+
+// All else, for so many ranks; it is whole where no error was added.
+CollectiveRequest ReadCollectiveRequest(const Arguments& arguments, std::uint32_t ranks,
+                                        proto::Diagnostics* diagnostics, std::vector<std::string>* errors);
+
+}  // namespace tools
+
+#endif  // TOOLS_COLLECTIVE_REQUEST_H_
