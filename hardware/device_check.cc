@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <set>
 
+#include "hardware/device_collectives.h"
 #include "hardware/device_message.h"
 #include "proto/hardware.pb.h"
 
@@ -308,44 +309,6 @@ void CheckPeaks(const Hardware& message, const proto::Field& root, proto::Diagno
   }
 }
 
-void CheckCollective(const Hardware::Collective& timing, const proto::Field& place,
-                     proto::Diagnostics* diagnostics) {
-  if (timing.wire_numerator() < timing.wire_denominator()) {
-    diagnostics->Error(place.At("wire_numerator").place(), "fewer bytes on the wire than of data");
-  }
-  if (timing.has_ramp_us() != timing.has_ramp_mb()) {
-    diagnostics->Error(place.At(timing.has_ramp_us() ? "ramp_mb" : "ramp_us").place(),
-                       "missing; ramp_us and ramp_mb go together");
-  }
-  const bool simple_only = timing.has_algorithm() && timing.algorithm() != Hardware::RING &&
-                           timing.algorithm() != Hardware::TREE && timing.algorithm() != Hardware::P2P;
-  if (simple_only && timing.protocol() != Hardware::SIMPLE) {
-    diagnostics->Error(place.At("protocol").place(),
-                       Hardware::Algorithm_Name(timing.algorithm()) + " has SIMPLE alone");
-  }
-}
-
-void CheckProtocols(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
-  std::set<std::pair<int, int>> seen;
-  std::size_t rings = 0;
-  for (int i = 0; i < message.collectives_size(); ++i) {
-    const Hardware::Collective& timing = message.collectives(i);
-    const proto::Field place = root.At("collectives", i);
-    const auto algorithm = timing.has_algorithm() ? timing.algorithm() : Hardware::RING;
-    if (!seen.insert({algorithm, timing.protocol()}).second) {
-      diagnostics->Error(
-          place.At("protocol").place(),
-          Hardware::Protocol_Name(timing.protocol()) + " is given twice" +
-              (algorithm == Hardware::RING ? "" : " for " + Hardware::Algorithm_Name(algorithm)));
-    }
-    rings += algorithm == Hardware::RING ? 1 : 0;
-    CheckCollective(timing, place, diagnostics);
-  }
-  if (rings != sim::kProtocolCount) {
-    diagnostics->Error(root.At("collectives").place(), "wanted LL, LL128 and SIMPLE, once each");
-  }
-}
-
 void CheckAttention(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
   std::set<std::pair<int, int>> seen;
   for (int i = 0; i < message.attention_size(); ++i) {
@@ -396,7 +359,7 @@ bool CheckDevice(const Hardware& message, const proto::Field& root, proto::Diagn
     CheckFormats(message, root, diagnostics);
     CheckPeaks(message, root, diagnostics);
   }
-  if (!refused("collectives")) CheckProtocols(message, root, diagnostics);
+  if (!refused("collectives")) CheckCollectives(message, root, diagnostics);
   if (!refused("attention")) CheckAttention(message, root, diagnostics);
   const proto::Field capacity = root.At("memory").At("capacity_gib");
   if (message.has_memory() && !refused("memory") && !HasErrorAt(capacity, *diagnostics)) {

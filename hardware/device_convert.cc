@@ -3,13 +3,12 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
-#include <algorithm>
 #include <memory>
 
+#include "hardware/device_collectives.h"
 #include "hardware/device_message.h"
 #include "proto/hardware.pb.h"
 #include "sim/base/check.h"
-#include "sim/collective/nccl_constants.h"
 
 namespace hardware {
 
@@ -23,7 +22,6 @@ constexpr double kTera = 1e12, kMicro = 1e-6;
 sim::Bytes Gib(double gib) { return sim::Bytes(static_cast<std::int64_t>(gib * (1 << 30))); }
 sim::Bytes Mib(double mib) { return sim::Bytes(static_cast<std::int64_t>(mib * (1 << 20))); }
 sim::ByteRate Gb(double gb_per_s) { return sim::ByteRate::GigabytesPerSecond(gb_per_s); }
-sim::Duration Us(double us) { return sim::Duration::FromSeconds(us * kMicro); }
 sim::Duration Ns(double ns) { return sim::Duration::FromSeconds(ns * 1e-9); }
 
 std::size_t PositionOf(Hardware::Format format) {
@@ -131,93 +129,6 @@ void ConvertCompute(const Hardware& message, Device* device) {
   device->random_data_derate = message.kernel().random_data_derate();
   device->interference = {.communication_sms = message.interference().communication_sms(),
                           .communication_memory_share = message.interference().communication_memory_share()};
-}
-
-sim::Protocol ConvertProtocol(Hardware::Protocol protocol) {
-  if (protocol == Hardware::LL) return sim::Protocol::kLl;
-  return protocol == Hardware::LL128 ? sim::Protocol::kLl128 : sim::Protocol::kSimple;
-}
-
-sim::Algorithm ConvertAlgorithm(Hardware::Algorithm algorithm) {
-  switch (algorithm) {
-    case Hardware::TREE:
-      return sim::Algorithm::kTree;
-    case Hardware::NVLS:
-      return sim::Algorithm::kNvls;
-    case Hardware::NVLS_TREE:
-      return sim::Algorithm::kNvlsTree;
-    case Hardware::PAT:
-      return sim::Algorithm::kPat;
-    case Hardware::P2P:
-      return sim::Algorithm::kPointToPoint;
-    default:
-      return sim::Algorithm::kRing;
-  }
-}
-
-CollectiveTiming ConvertCollective(const Hardware::Collective& from) {
-  return {
-      .protocol = ConvertProtocol(from.protocol()),
-      .base = Us(from.base_us()),
-      .step_inside = Us(from.step_inside_us()),
-      .step_inside_multi_node = Us(from.step_inside_multi_node_us()),
-      .step_between = Us(from.step_between_us()),
-      .wire_numerator = from.wire_numerator(),
-      .wire_denominator = from.wire_denominator(),
-      .limit_inside = Gb(from.limit_inside_gb_per_s()),
-      .algorithm = ConvertAlgorithm(from.algorithm()),
-      .limit_two_nodes = Gb(from.limit_two_nodes_gb_per_s()),
-      .limit_more_nodes = Gb(from.limit_more_nodes_gb_per_s()),
-      .own_copy_all_reduce = Gb(from.own_copy_all_reduce_gb_per_s()),
-      .own_copy_all_gather = Gb(from.own_copy_all_gather_gb_per_s()),
-      .own_copy_reduce_scatter = Gb(from.own_copy_reduce_scatter_gb_per_s()),
-      .own_copy_all_to_all = Gb(from.own_copy_all_to_all_gb_per_s()),
-      .ramp = Us(from.ramp_us()),
-      .ramp_bytes = sim::Bytes(std::max<std::int64_t>(1, static_cast<std::int64_t>(from.ramp_mb() * 1e6)))};
-}
-
-// Latencies that NCCL itself counts with, for algorithms that the file does not give. The protocols'
-// wires and caps are those of its ring.
-CollectiveTiming NcclsOwn(sim::Algorithm algorithm, const CollectiveTiming& ring,
-                          const sim::NcclSetup& nccl) {
-  const auto inside = nccl.nvlinks > 0 ? sim::NcclHardware::kNvlink : sim::NcclHardware::kPci;
-  const auto us = [](double value) { return Us(value); };
-  CollectiveTiming timing = ring;
-  timing.algorithm = algorithm;
-  timing.base = us(sim::BaseLatency(algorithm, ring.protocol, sim::kNewestNccl));
-  timing.step_inside = us(sim::HardwareLatency(inside, algorithm, ring.protocol, sim::kNewestNccl));
-  timing.step_inside_multi_node = timing.step_inside;
-  timing.step_between =
-      us(sim::HardwareLatency(sim::NcclHardware::kNetwork, algorithm, ring.protocol, sim::kNewestNccl));
-  // PAT counts a step of its own between nodes, and a part a rank, which is left to the flows.
-  if (algorithm == sim::Algorithm::kPat) timing.step_between = us(14.0 / 3.5);
-  timing.own_copy_all_reduce = timing.own_copy_all_gather = timing.own_copy_reduce_scatter =
-      timing.own_copy_all_to_all = sim::ByteRate();
-  timing.ramp = sim::Duration();
-  return timing;
-}
-
-bool HasTiming(const Device& device, sim::Algorithm algorithm, sim::Protocol protocol) {
-  return std::any_of(
-      device.collective_timing.begin(), device.collective_timing.end(),
-      [&](const auto& timing) { return timing.algorithm == algorithm && timing.protocol == protocol; });
-}
-
-void ConvertCollectives(const Hardware& message, Device* device) {
-  for (const Hardware::Collective& from : message.collectives()) {
-    device->collective_timing.push_back(ConvertCollective(from));
-  }
-  const std::vector<CollectiveTiming> given = device->collective_timing;
-  for (const CollectiveTiming& ring : given) {
-    if (ring.algorithm != sim::Algorithm::kRing) continue;
-    for (const sim::Algorithm algorithm :
-         {sim::Algorithm::kTree, sim::Algorithm::kNvls, sim::Algorithm::kNvlsTree, sim::Algorithm::kPat}) {
-      const bool simple_only = algorithm != sim::Algorithm::kTree;
-      if (simple_only && ring.protocol != sim::Protocol::kSimple) continue;
-      if (HasTiming(*device, algorithm, ring.protocol)) continue;
-      device->collective_timing.push_back(NcclsOwn(algorithm, ring, device->nccl));
-    }
-  }
 }
 
 // NCCL counts links, of 25 GB/s each way up to Hopper and 50 from Blackwell on.

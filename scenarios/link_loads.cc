@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "topologies/load_sum.h"
+
 namespace scenarios {
 namespace {
 
@@ -20,9 +22,13 @@ std::vector<WeightedLink> SumByLink(std::vector<WeightedLink> uses) {
   return sums;
 }
 
+bool TouchesNvSwitch(const sim::EdgeLoad& edge) {
+  return edge.from == sim::kNvSwitch || edge.to == sim::kNvSwitch;
+}
+
 topologies::Route RouteOf(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices,
                           const sim::EdgeLoad& edge) {
-  if (edge.from != sim::kNvSwitch && edge.to != sim::kNvSwitch) {
+  if (!TouchesNvSwitch(edge)) {
     return fabric.router->Between(devices[edge.from], devices[edge.to]);
   }
   auto route = edge.to == sim::kNvSwitch ? fabric.router->ToNvSwitch(devices[edge.from])
@@ -33,14 +39,35 @@ topologies::Route RouteOf(const topologies::Fabric& fabric, std::span<const std:
 
 bool StaysInside(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices,
                  const sim::EdgeLoad& edge) {
-  if (edge.from == sim::kNvSwitch || edge.to == sim::kNvSwitch) return true;
+  if (TouchesNvSwitch(edge)) return true;
   return fabric.domain[devices[edge.from]] == fabric.domain[devices[edge.to]];
+}
+
+// The same sums, without keeping the routes.
+LinkLoads LoadsOfMany(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices,
+                      std::span<const sim::EdgeLoad> edges) {
+  topologies::LoadSum sum(fabric);
+  LinkLoads loads;
+  for (const sim::EdgeLoad& edge : edges) {
+    const sim::Duration latency = TouchesNvSwitch(edge)
+                                      ? sum.Add(RouteOf(fabric, devices, edge), edge.weight)
+                                      : sum.Add(devices[edge.from], devices[edge.to], edge.weight);
+    sim::Duration& longest =
+        StaysInside(fabric, devices, edge) ? loads.latency_inside : loads.latency_between;
+    longest = std::max(longest, latency);
+  }
+  loads.denominator = sum.denominator();
+  for (const topologies::LoadSum::Load& load : sum.loads()) loads.uses.push_back({load.link, load.weight});
+  return loads;
 }
 
 }  // namespace
 
 LinkLoads LoadsOf(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices,
                   std::span<const sim::EdgeLoad> edges) {
+  // Above so many edges their routes would be too many to keep.
+  constexpr std::size_t kMostRoutesKept = 4096;
+  if (edges.size() > kMostRoutesKept) return LoadsOfMany(fabric, devices, edges);
   std::vector<topologies::Route> routes;
   routes.reserve(edges.size());
   LinkLoads loads;

@@ -61,6 +61,11 @@ std::vector<CollectiveWay> WaysOf(const topologies::Fabric& fabric, const Collec
                                   sim::CollectiveRequest request, std::span<const std::uint32_t> devices,
                                   sim::Bytes chunk = kNcclChunk);
 
+// The one that is taken; nothing where there is nothing to send.
+std::optional<CollectiveWay> WayOf(const topologies::Fabric& fabric, const CollectiveCosts& costs,
+                                   sim::CollectiveRequest request, std::span<const std::uint32_t> devices,
+                                   sim::Bytes chunk = kNcclChunk);
+
 // The members' domains and rails. REQUIRES: every device is in the fabric
 sim::Communicator CommunicatorOf(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices);
 

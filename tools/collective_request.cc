@@ -21,7 +21,28 @@ using scenarios::CollectiveJob;
 // "hardware.node.nics" as "node.nics", for the file that it is about; others are mistakes.
 struct SetPaths {
   std::vector<proto::Override> hardware, topology;
+  sim::NcclVersion version;
+  sim::NcclEnvironment environment;
 };
+
+// nccl.version=2.29, nccl.environment=NCCL_ALGO=Tree (any number of times, with any index or none).
+std::optional<sim::Error> SetNccl(const proto::Override& set, SetPaths* paths) {
+  const std::string field = set.path.substr(std::string("nccl.").size());
+  if (field == "version") {
+    const auto version = sim::ReadNcclVersion(set.value);
+    if (!version.ok()) return version.error();
+    paths->version = version.value();
+    return std::nullopt;
+  }
+  if (field.starts_with("environment")) {
+    auto wrong = sim::SetVariable(set.value, &paths->environment);
+    if (!wrong && paths->environment.collnet) {
+      wrong = sim::Error{"NCCL_COLLNET_ENABLE: switches that add up are not simulated; 0 is wanted"};
+    }
+    return wrong;
+  }
+  return sim::Error{"\"" + set.path + "\" is no field; nccl.version and nccl.environment are"};
+}
 
 SetPaths PathsOf(const Arguments& arguments, Errors* errors) {
   SetPaths paths;
@@ -33,9 +54,16 @@ SetPaths PathsOf(const Arguments& arguments, Errors* errors) {
   for (proto::Override path : overrides.value()) {
     const std::size_t dot = std::min(path.path.find('.'), path.path.size());
     const std::string file = path.path.substr(0, dot);
+    if (file == "nccl" && dot != path.path.size()) {
+      if (const auto wrong = SetNccl(path, &paths)) {
+        errors->push_back("--set " + std::to_string(path.index) + ": " + wrong->message);
+      }
+      continue;
+    }
     if (dot == path.path.size() || (file != "hardware" && file != "topology")) {
-      errors->push_back("--set " + std::to_string(path.index) + ": \"" + path.path +
-                        "\" is no field of a collective; hardware.PATH or topology.PATH is wanted");
+      errors->push_back(
+          "--set " + std::to_string(path.index) + ": \"" + path.path +
+          "\" is no field of a collective; hardware.PATH, topology.PATH or nccl.PATH is wanted");
       continue;
     }
     path.path.erase(0, dot + 1);
@@ -146,6 +174,8 @@ std::optional<NamedCluster> ReadCluster(const Arguments& arguments, proto::Diagn
   auto device = hardware::ReadDevice(arguments.value("hardware", "h100_sxm"), paths.hardware, "", diagnostics,
                                      "--hardware");
   if (!device) return std::nullopt;
+  device->nccl.version = paths.version;
+  device->nccl.environment = paths.environment;
   const bool one_node = devices.value_or(1) <= device->node.devices;
   const auto topology =
       topologies::ReadTopology(arguments.value("topology", one_node ? "single_node" : "rail_optimised_ndr"),

@@ -7,7 +7,10 @@
 namespace topologies {
 
 sim::Duration LoadSum::Add(std::uint32_t from_device, std::uint32_t to_device, std::uint32_t weight) {
-  const Route route = fabric_.router->Between(from_device, to_device);
+  return Add(fabric_.router->Between(from_device, to_device), weight);
+}
+
+sim::Duration LoadSum::Add(const Route& route, std::uint32_t weight) {
   if (denominator_ % route.denominator != 0) {
     const std::uint64_t finer = std::lcm(denominator_, std::uint64_t{route.denominator}) / denominator_;
     for (std::uint64_t& sum : weights_) {

@@ -24,6 +24,7 @@ class LoadSum {
   // Adds `weight` times the route between two devices; returns the route's latency.
   // REQUIRES: both < number of devices, not the same; sums stay below 2^64
   sim::Duration Add(std::uint32_t from_device, std::uint32_t to_device, std::uint32_t weight = 1);
+  sim::Duration Add(const Route& route, std::uint32_t weight = 1);
 
   // The least that all routes so far can be told in: 1 unless some are spread.
   std::uint64_t denominator() const { return denominator_; }

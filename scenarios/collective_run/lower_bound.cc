@@ -72,6 +72,12 @@ OutIn LoadsOf(const CollectiveJob& job, std::uint32_t inside, bool root_inside, 
     case sim::CollectiveKind::kBroadcast:
     case sim::CollectiveKind::kSendRecv:
       return root_inside ? OutIn{{size}, {}} : OutIn{{}, {size}};
+    case sim::CollectiveKind::kReduce:
+      return root_inside ? OutIn{{}, {size}} : OutIn{{size}, {}};
+    case sim::CollectiveKind::kGather:
+      return root_inside ? OutIn{{}, part(outside)} : OutIn{part(k), {}};
+    case sim::CollectiveKind::kScatter:
+      return root_inside ? OutIn{part(outside), {}} : OutIn{{}, part(k)};
     case sim::CollectiveKind::kRingShift:
       return {{size * leaving}, {size * entering}};
     case sim::CollectiveKind::kAllToAllByNode:
@@ -83,7 +89,9 @@ OutIn LoadsOf(const CollectiveJob& job, std::uint32_t inside, bool root_inside, 
 
 }  // namespace
 
-GroupBound::GroupBound(const topologies::Fabric& fabric, std::span<const std::uint32_t> ranks) {
+GroupBound::GroupBound(const topologies::Fabric& fabric, std::span<const std::uint32_t> ranks,
+                       bool switch_adds)
+    : switch_adds_(switch_adds) {
   Level members{"links of all members", {}, {}}, nodes{"links out of all nodes", {}, {}};
   std::vector<std::uint32_t> of_vertex(fabric.vertices.size(), kNoCut);
   std::map<std::uint32_t, std::uint32_t> node_of_domain;
@@ -111,6 +119,7 @@ GroupBound::GroupBound(const topologies::Fabric& fabric, std::span<const std::ui
     of_vertex[v] = node == node_of_name.end() ? kNoCut : node->second;
   }
   if (nodes.cuts.size() > 1) AddLinks(fabric, ranks, of_vertex, &nodes);
+  members.has_switch = true;
   levels_ = {std::move(members), std::move(nodes)};
 }
 
@@ -126,7 +135,7 @@ void GroupBound::AddLinks(const topologies::Fabric& fabric, std::span<const std:
   }
 }
 
-void GroupBound::Raise(const Level& level, const CollectiveJob& job, LowerBound* bound) {
+void GroupBound::Raise(const Level& level, const CollectiveJob& job, LowerBound* bound) const {
   const auto raise = [&](Load load, sim::Wide rate, const std::string& what) {
     const sim::Duration time = TimeOf(load, rate);
     if (time > bound->time) *bound = {time, what};
@@ -149,7 +158,7 @@ void GroupBound::Raise(const Level& level, const CollectiveJob& job, LowerBound*
     out += cut.out;
     in += cut.in;
   }
-  if (job.test->kind != sim::CollectiveKind::kAllReduce) return;
+  if (job.test->kind != sim::CollectiveKind::kAllReduce || (level.has_switch && switch_adds_)) return;
   const Load all{sim::Wide{2} * job.size.count() * static_cast<std::int64_t>(level.cuts.size() - 1)};
   raise(all, std::min(out, in), level.all);
 }

@@ -6,7 +6,9 @@
 //   all_reduce      S each way; and 2(m-1) S out of all m cuts together
 //   all_gather      k/n S out, (n-k)/n S in        reduce_scatter  the other way round
 //   alltoall        k(n-k)/n S each way            sendrecv        S for each pair of neighbours it cuts
-//   broadcast       S out with the root, S in without it; a message the same, from its sender
+//   broadcast       S out with the root, S in without it; a message the same, from its sender; reduce the
+//   other way gather          (n-k)/n S in with the root, k/n S out without it                scatter  the
+//   other way round
 // Where no switch adds numbers up: with one that does (NVLS, SHARP) an
 // all-reduce may take S / rate only.
 // Source: Patarasuk and Yuan, JPDC 69(2), 2009 (the 2(m-1) S).
@@ -31,7 +33,9 @@ struct LowerBound {
 // The cuts of one group, found once for all sizes.
 class GroupBound {
  public:
-  GroupBound(const topologies::Fabric& fabric, std::span<const std::uint32_t> ranks);
+  // `switch_adds`: whether switches inside nodes add numbers up.
+  GroupBound(const topologies::Fabric& fabric, std::span<const std::uint32_t> ranks,
+             bool switch_adds = false);
 
   // REQUIRES: the job's ranks are the group's
   LowerBound Of(const CollectiveJob& job) const;
@@ -47,12 +51,14 @@ class GroupBound {
     std::string all;  // "links of all members"
     std::vector<Cut> cuts;
     std::vector<std::uint32_t> cut_of_member;
+    bool has_switch = false;  // between its cuts there are switches that may add up
   };
   static void AddLinks(const topologies::Fabric& fabric, std::span<const std::uint32_t> ranks,
                        const std::vector<std::uint32_t>& cut_of_vertex, Level* level);
-  static void Raise(const Level& level, const CollectiveJob& job, LowerBound* bound);
+  void Raise(const Level& level, const CollectiveJob& job, LowerBound* bound) const;
 
   std::vector<Level> levels_;  // members, nodes
+  bool switch_adds_ = false;
 };
 
 }  // namespace scenarios

@@ -37,27 +37,39 @@ std::vector<std::uint32_t> MembersOf(const CollectiveJob& job) {
 }
 
 sim::TrafficDescription LowerJob(const Cluster& cluster, const CollectiveJob& job) {
-  return LowerCollective(cluster.fabric, cluster.device.collective_timing, job.test->kind, job.size,
-                         MembersOf(job));
+  return LowerCollective(cluster.fabric, cluster.device, job.test->kind, job.size, MembersOf(job));
 }
 
 ChunkedTraffic LowerJobIntoChunks(const Cluster& cluster, const CollectiveJob& job) {
-  return LowerIntoChunks(cluster.fabric, cluster.device.collective_timing, job.test->kind, job.size,
-                         MembersOf(job));
+  return LowerIntoChunks(cluster.fabric, cluster.device, job.test->kind, job.size, MembersOf(job));
 }
 
-// An edge carries its flow's volume in chunks, with a smaller one at each step of the last loop.
+std::optional<CollectiveWay> WayOf(const Cluster& cluster, const CollectiveJob& job) {
+  return WayOf(cluster.fabric, cluster.device, {.kind = job.test->kind, .size = job.size}, MembersOf(job));
+}
+
+std::vector<CollectiveWay> WaysOf(const Cluster& cluster, const CollectiveJob& job) {
+  return WaysOf(cluster.fabric, cluster.device, {.kind = job.test->kind, .size = job.size}, MembersOf(job));
+}
+
+// An edge carries its part of its flow's volume in chunks, with a smaller one at each step of the last loop.
 std::int64_t MostTransfersOf(const Cluster& cluster, const CollectiveJob& job) {
   const std::vector<std::uint32_t> members = MembersOf(job);
-  const sim::CollectivePlan plan =
-      sim::PlanCollective({job.test->kind, job.size, CommunicatorOf(cluster.fabric, members)});
+  sim::CollectiveRequest request{job.test->kind, job.size, CommunicatorOf(cluster.fabric, members)};
+  if (const auto way = WayOf(cluster, job); way && sim::FunctionOf(request.kind))
+    request.algorithm = way->algorithm;
+  const sim::CollectivePlan plan = sim::PlanCollective(request);
   double transfers = 0;
   for (const sim::CoupledFlow& flow : plan.flows) {
     const double volume = static_cast<double>(flow.size.count()) *
                           (static_cast<double>(flow.numerator) / static_cast<double>(flow.denominator));
     const double chunks = volume / static_cast<double>(kNcclChunk.count());
-    const double steps = flow.is_chain ? 1 : plan.steps_inside + plan.steps_between;
-    transfers += static_cast<double>(flow.edges.size()) * (std::ceil(chunks) + steps);
+    const double steps = flow.path.empty() ? plan.steps_inside + plan.steps_between : 1;
+    for (const sim::EdgeLoad& edge : flow.edges) {
+      const double part = static_cast<double>(edge.weight) / flow.weight_denominator;
+      // Slices of a loop are chunks of their own, the last of them smaller.
+      transfers += std::ceil(chunks * part) * 2 + steps + flow.chunks_a_loop;
+    }
   }
   return static_cast<std::int64_t>(std::min(transfers, 1e18));
 }

@@ -36,6 +36,10 @@ std::string ToText(const CollectiveJob& job);
 // Why a job cannot be lowered: too many pairs. Empty: it can.
 std::optional<sim::Error> WhyNotLower(const CollectiveJob& job);
 
+// How it is done, and all ways that there are; see lowering.h.
+std::optional<CollectiveWay> WayOf(const Cluster& cluster, const CollectiveJob& job);
+std::vector<CollectiveWay> WaysOf(const Cluster& cluster, const CollectiveJob& job);
+
 sim::TrafficDescription LowerJob(const Cluster& cluster, const CollectiveJob& job);
 
 // The same transfer by transfer, and how many transfers that are at the most:

@@ -13,7 +13,10 @@ constexpr NcclTest kTests[] = {
     {"all_gather", CollectiveKind::kAllGather, "none", false, true},
     {"reduce_scatter", CollectiveKind::kReduceScatter, "sum", false, true},
     {"broadcast", CollectiveKind::kBroadcast, "none", true, false},
+    {"reduce", CollectiveKind::kReduce, "sum", true, false},
     {"alltoall", CollectiveKind::kAllToAll, "none", false, true},
+    {"gather", CollectiveKind::kGather, "none", true, true},
+    {"scatter", CollectiveKind::kScatter, "none", true, true},
     {"sendrecv", CollectiveKind::kRingShift, "sum", false, false},
 };
 

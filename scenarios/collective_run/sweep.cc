@@ -10,12 +10,21 @@ double Ratio(sim::Duration a, sim::Duration b) {
   return static_cast<double>(a.ps()) / static_cast<double>(b.ps());
 }
 
+bool LeftWithoutAlgorithm(const Cluster& cluster, const CollectiveJob& job) {
+  const sim::NcclGroup group = sim::GroupOf(CommunicatorOf(cluster.fabric, job.ranks));
+  return sim::FunctionOf(job.test->kind) && group.ranks > 1 &&
+         !sim::Predict(cluster.device.nccl, group, job.test->kind, std::max(job.size, sim::Bytes(1)));
+}
+
 // The first job that cannot be played, or all of them together.
 std::optional<sim::Error> WhyNot(const Cluster& cluster, const std::vector<CollectiveJob>& jobs,
                                  const PlayOptions& options) {
   for (const auto* list : {&jobs, &options.background}) {
     for (const CollectiveJob& job : *list) {
       if (auto why = WhyNotLower(job)) return why;
+      if (LeftWithoutAlgorithm(cluster, job)) {
+        return sim::Error{"NCCL's environment leaves " + ToText(job) + " no algorithm and protocol"};
+      }
     }
   }
   if (!options.chunks) return std::nullopt;
@@ -41,6 +50,19 @@ std::vector<SharedRanks> SharedOf(const std::vector<CollectiveJob>& jobs) {
     }
   }
   return shared;
+}
+
+void FindWays(const Cluster& cluster, CollectiveRow* row) {
+  row->way = WayOf(cluster, row->job);
+  if (!sim::FunctionOf(row->job.test->kind) || row->job.ranks.size() > kMostToCompare) return;
+  for (const CollectiveWay& way : WaysOf(cluster, row->job)) {
+    if (!row->best || way.idle < row->best->idle) row->best = way;
+  }
+}
+
+bool SwitchesAdd(const Cluster& cluster) {
+  return cluster.device.nccl.nvswitch && cluster.device.capability >= 90 &&
+         cluster.device.nccl.environment.nvls;
 }
 
 // Plays the jobs once, or twice with the oracle, and adds a row each.
@@ -72,6 +94,7 @@ std::optional<sim::Error> AddRows(const Cluster& cluster, const std::vector<Coll
                       .bound = {}};
     if (jobs[i].test->has_part_each) row.count /= static_cast<std::int64_t>(jobs[i].ranks.size());
     if (chunks) row.chunk_time = chunks->time[i];
+    FindWays(cluster, &row);
     table->rows.push_back(std::move(row));
   }
   return std::nullopt;
@@ -109,7 +132,7 @@ double CollectiveTable::mean_busbw() const {
 sim::Result<CollectiveTable> PlaySizes(const Cluster& cluster, CollectiveJob job, const DataType& type,
                                        const std::vector<sim::Bytes>& sizes, const PlayOptions& options) {
   const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
-  const GroupBound bound(cluster.fabric, job.ranks);
+  const GroupBound bound(cluster.fabric, job.ranks, SwitchesAdd(cluster));
   // The largest first: what is refused is refused before anything runs.
   for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
     job.size = RunSizeOf(*job.test, *size, type, ranks).size;
@@ -134,7 +157,8 @@ sim::Result<CollectiveTable> PlayTogether(const Cluster& cluster, const std::vec
   CollectiveTable table;
   table.jobs = jobs.size();
   if (const auto error = AddRows(cluster, jobs, type, options, &table)) return *error;
-  for (CollectiveRow& row : table.rows) row.bound = GroupBound(cluster.fabric, row.job.ranks).Of(row.job);
+  for (CollectiveRow& row : table.rows)
+    row.bound = GroupBound(cluster.fabric, row.job.ranks, SwitchesAdd(cluster)).Of(row.job);
   table.together = jobs;
   table.together.insert(table.together.end(), options.background.begin(), options.background.end());
   table.shared = SharedOf(table.together);

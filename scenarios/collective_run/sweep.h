@@ -14,12 +14,17 @@
 
 namespace scenarios {
 
+inline constexpr std::size_t kMostToCompare = 1024;
+
 struct CollectiveRow {
   CollectiveJob job;
   std::int64_t count = 0;  // elements, as nccl-tests counts them
   sim::Duration time;
   std::optional<sim::Duration> chunk_time;  // of the oracle, transfer by transfer
   LowerBound bound;
+  std::optional<CollectiveWay> way = {};  // none where nothing is sent
+  std::optional<CollectiveWay> best =
+      {};  // the fastest here of all ways; not looked for above kMostToCompare members
 
   // 10^9 B/s; 0 where it takes no time.
   double algbw() const;

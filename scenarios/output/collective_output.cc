@@ -48,6 +48,23 @@ std::string HeadText(const Cluster& cluster, const CollectiveHead& head) {
 // The rank that nccl-tests prints: counted in the group.
 int RootOf(const CollectiveJob& job) { return job.test->has_root ? static_cast<int>(job.root) : -1; }
 
+std::string NameOf(const CollectiveWay& way) {
+  return std::string(ToText(way.algorithm)) + ' ' + ToText(way.protocol);
+}
+
+// "NVLS Simple  16": how it is done, and the channels.
+std::string WayText(const std::optional<CollectiveWay>& way) {
+  if (!way) return Formatted("%15s  %2s", "-", "-");
+  return Formatted("%15s  %2s", NameOf(*way).c_str(),
+                   way->channels > 0 ? std::to_string(way->channels).c_str() : "-");
+}
+
+// What would be faster here.
+std::string BestText(const CollectiveRow& row) {
+  if (!row.way || !row.best || row.best->idle >= row.way->idle) return Formatted("%24s", "-");
+  return Formatted("%24s", (NameOf(*row.best) + ' ' + Microseconds(row.best->idle)).c_str());
+}
+
 std::string RowText(const CollectiveRow& row, const DataType& type, bool chunks, bool together) {
   std::string text =
       Formatted("%12lld  %12lld  %8s  %6s  %6d  %7s  %6.2f  %6.2f  %9s  %7s",
@@ -58,6 +75,7 @@ std::string RowText(const CollectiveRow& row, const DataType& type, bool chunks,
     text += Formatted("  %9s  %7s", Microseconds(*row.chunk_time).c_str(),
                       Percent(row.chunk_difference()).c_str());
   }
+  text += "  " + WayText(row.way) + "  " + BestText(row);
   return text + (together ? "  " + ToText(row.job) : "") + '\n';
 }
 
@@ -126,6 +144,14 @@ Json JobJson(const CollectiveJob& job) {
   return json;
 }
 
+Json WayJson(const CollectiveWay& way) {
+  Json json = {{"algorithm", ToText(way.algorithm)}, {"protocol", ToText(way.protocol)}};
+  json["channels"] = way.channels > 0 ? Json(way.channels) : Json(nullptr);
+  json["idle_s"] = way.idle.seconds();
+  json["nccl_model_s"] = way.nccl_us ? Json(*way.nccl_us * 1e-6) : Json(nullptr);
+  return json;
+}
+
 void AddBound(const LowerBound& bound, const std::optional<double>& gap, Json* json) {
   (*json)["bound_s"] = bound.time.seconds();
   (*json)["bound_by"] = bound.what;
@@ -177,10 +203,12 @@ std::string CollectiveText(const CollectiveTable& table, const Cluster& cluster,
   text += SharedText(table);
   text += "#\n" + Formatted("# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %9s  %7s", "size", "count", "type",
                             "redop", "root", "time", "algbw", "busbw", "bound", "gap");
-  text += chunks ? Formatted("  %9s  %7s\n", "by chunk", "diff") : "\n";
+  if (chunks) text += Formatted("  %9s  %7s", "by chunk", "diff");
+  text += Formatted("  %15s  %2s  %24s\n", "by", "ch", "faster");
   text += Formatted("# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %9s  %7s", "(B)", "(elements)", "", "", "",
                     "(us)", "(GB/s)", "(GB/s)", "(us)", "(%)");
-  text += chunks ? Formatted("  %9s  %7s\n", "(us)", "(%)") : "\n";
+  if (chunks) text += Formatted("  %9s  %7s", "(us)", "(%)");
+  text += Formatted("  %15s  %2s  %24s\n", "", "", "(us)");
   for (const CollectiveRow& row : table.rows) text += RowText(row, *head.type, chunks, together);
   text += Formatted("# Avg bus bandwidth    : %g\n", table.mean_busbw());
   if (const std::string& what = table.rows.back().bound.what; !what.empty()) {
@@ -203,6 +231,8 @@ std::string CollectiveJson(const CollectiveTable& table, const Cluster& cluster,
     one["algbw_gb_per_s"] = row.algbw();
     one["busbw_gb_per_s"] = row.busbw();
     AddBound(row.bound, row.gap(), &one);
+    if (row.way) one["by"] = WayJson(*row.way);
+    if (row.best) one["fastest"] = WayJson(*row.best);
     if (row.chunk_time) one["chunk_time_s"] = row.chunk_time->seconds();
     if (const auto difference = row.chunk_difference()) one["chunk_difference"] = *difference;
     json["rows"].push_back(std::move(one));

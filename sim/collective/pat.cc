@@ -68,15 +68,10 @@ std::vector<Transfer> ExpandPat(const CollectiveRequest& request, Bytes chunk) {
           const std::uint32_t from = gathers ? near : far, to = gathers ? far : near;
           Transfer transfer{from,    to, bytes, arrived[std::size_t{from} * n + part], loop * n + part,
                             !gathers};
-          // Whoever adds must find what it adds to.
-          if (!gathers) {
-            const auto& there = arrived[std::size_t{to} * n + part];
-            transfer.after.insert(transfer.after.end(), there.begin(), there.end());
-          }
           auto& before = last[std::size_t{near} * StepsOf(n) + step];
           if (before) transfer.after.push_back(*before);
           before = static_cast<std::uint32_t>(transfers.size());
-          arrived[std::size_t{to} * n + part] = {*before};
+          arrived[std::size_t{to} * n + part].push_back(*before);
           transfers.push_back(std::move(transfer));
         }
       }

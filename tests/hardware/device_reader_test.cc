@@ -160,21 +160,42 @@ TEST(Catalogue, HasDevicesUnlikeTheUsualNodeOfEight) {
   EXPECT_EQ(PeakFlopsPerSecond(ReadOrFail("RTX 4090"), sim::NumberFormat::kFp16), 165.2e12);
 }
 
-// NCCL 2.30, src/graph/tuning.cc.
-TEST(Catalogue, HasTheLatenciesOfNccl) {
+const CollectiveTiming& TimingOf(const Device& device, sim::Algorithm algorithm, Protocol protocol) {
+  for (const CollectiveTiming& timing : device.collective_timing) {
+    if (timing.algorithm == algorithm && timing.protocol == protocol) return timing;
+  }
+  ADD_FAILURE() << device.name << " has no " << ToText(algorithm) << ' ' << ToText(protocol);
+  return device.collective_timing.front();
+}
+
+// NCCL 2.30, src/graph/tuning.cc, where a file has no figures of its own.
+TEST(Catalogue, HasTheLatenciesOfNcclForWhatWasNotMeasured) {
+  using sim::Algorithm;
   const Device h100 = ReadOrFail("h100_sxm"), a100 = ReadOrFail("a100_80_sxm");
-  const CollectiveTiming& simple = h100.collective_timing[static_cast<std::size_t>(Protocol::kSimple)];
-  EXPECT_EQ(simple.base, sim::Duration::Nanoseconds(8400));
-  EXPECT_EQ(simple.step_inside, sim::Duration::Nanoseconds(3400));
-  EXPECT_EQ(simple.step_between, sim::Duration::Nanoseconds(14000));
-  const CollectiveTiming& ll128 = h100.collective_timing[static_cast<std::size_t>(Protocol::kLl128)];
+  const CollectiveTiming& tree = TimingOf(h100, Algorithm::kTree, Protocol::kSimple);
+  EXPECT_EQ(tree.base, sim::Duration::Nanoseconds(8400));
+  EXPECT_EQ(tree.step_inside, sim::Duration::Nanoseconds(4000));
+  EXPECT_EQ(tree.step_between, sim::Duration::Nanoseconds(14000));
+  EXPECT_EQ(TimingOf(h100, Algorithm::kNvlsTree, Protocol::kSimple).step_between,
+            sim::Duration::Nanoseconds(20900));
+  const CollectiveTiming& ll128 = TimingOf(h100, Algorithm::kRing, Protocol::kLl128);
   EXPECT_EQ(ll128.wire_numerator * 120, ll128.wire_denominator * 128);
-  const CollectiveTiming& ll = a100.collective_timing[static_cast<std::size_t>(Protocol::kLl)];
-  EXPECT_EQ(ll.wire_numerator, 2);
-  EXPECT_EQ(ll.limit_inside, sim::ByteRate::GigabytesPerSecond(87.7));
+  EXPECT_EQ(ll128.step_between, sim::Duration::Nanoseconds(4000));
+  EXPECT_EQ(TimingOf(a100, Algorithm::kRing, Protocol::kLl).wire_numerator, 2);
   // AMD hosts: two microseconds of network overhead, three times for Simple.
-  EXPECT_EQ(a100.collective_timing[static_cast<std::size_t>(Protocol::kSimple)].step_inside_multi_node,
+  EXPECT_EQ(TimingOf(a100, Algorithm::kRing, Protocol::kSimple).step_inside_multi_node,
             sim::Duration::Microseconds(6));
+}
+
+TEST(Catalogue, CountsLinksAsNcclDoes) {
+  EXPECT_EQ(ReadOrFail("h100_sxm").nccl.nvlinks, 18);
+  EXPECT_EQ(ReadOrFail("h800_sxm").nccl.nvlinks, 8);
+  EXPECT_EQ(ReadOrFail("a100_80_sxm").nccl.nvlinks, 12);
+  EXPECT_EQ(ReadOrFail("b200_sxm").nccl.nvlinks, 18);
+  EXPECT_EQ(ReadOrFail("l40s").nccl.nvlinks, 0);
+  EXPECT_FALSE(ReadOrFail("v100_32_sxm").nccl.nvswitch);  // a mesh
+  EXPECT_TRUE(ReadOrFail("h100_sxm").nccl.cpu == sim::CpuVendor::kIntel);
+  EXPECT_TRUE(ReadOrFail("a100_80_sxm").nccl.cpu == sim::CpuVendor::kAmd);
 }
 
 // HB-211

@@ -1,0 +1,161 @@
+#include "scenarios/lowered_way.h"
+
+#include <algorithm>
+#include <map>
+
+#include "sim/collective/nccl_tuner.h"
+
+namespace scenarios {
+namespace {
+
+using hardware::CollectiveTiming;
+
+// What a device counts as the bytes of a flow: those of bus bandwidth, and where parts are of
+// different sizes what the busiest member sends.
+double BusBytes(const sim::CollectiveRequest& request, const sim::CoupledFlow& flow) {
+  const bool uniform =
+      request.uneven == sim::Uneven::kNo && request.kind != sim::CollectiveKind::kAllToAllByNode;
+  if (uniform) {
+    const sim::Fraction factor = sim::BusBandwidthFactor(request.kind, request.group.size());
+    return static_cast<double>(flow.size.count()) * static_cast<double>(factor.numerator) /
+           static_cast<double>(factor.denominator);
+  }
+  std::map<std::uint32_t, std::int64_t> leaving;  // by member
+  std::int64_t most = 1;
+  for (const sim::EdgeLoad& edge : flow.edges) most = std::max(most, leaving[edge.from] += edge.weight);
+  return sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator).bytes() *
+         static_cast<double>(most) / flow.weight_denominator;
+}
+
+sim::ByteRate OwnCopyOf(sim::CollectiveKind kind, const CollectiveTiming& timing) {
+  switch (kind) {
+    case sim::CollectiveKind::kAllReduce:
+      return timing.own_copy_all_reduce;
+    case sim::CollectiveKind::kAllGather:
+      return timing.own_copy_all_gather;
+    case sim::CollectiveKind::kReduceScatter:
+      return timing.own_copy_reduce_scatter;
+    case sim::CollectiveKind::kAllToAll:
+      return timing.own_copy_all_to_all;
+    default:
+      return {};
+  }
+}
+
+// The fastest progress of a flow that the device allows; zero = as fast as the links.
+sim::ByteRate LimitOf(const topologies::Fabric& fabric, const sim::CollectiveRequest& request,
+                      const Planned& plan, std::size_t i, const CollectiveTiming& timing) {
+  const sim::CoupledFlow& flow = plan.collective.flows[i];
+  const sim::ByteRate most = plan.nodes == 1   ? timing.limit_inside
+                             : plan.nodes == 2 ? timing.limit_two_nodes
+                                               : timing.limit_more_nodes;
+  const sim::ByteRate copy = plan.nodes == 1 ? OwnCopyOf(request.kind, timing) : sim::ByteRate();
+  if (most == sim::ByteRate() && copy == sim::ByteRate()) return {};
+  // All flows share the device's rate in proportion to their bytes.
+  const double all = static_cast<double>(request.size.count()) / static_cast<double>(flow.size.count());
+  const sim::FlowDescription free = FlowOf(flow, plan.loads[i], timing, {});
+  double seconds = IdleTimeOfFlow(fabric, free).seconds();
+  if (most > sim::ByteRate()) {
+    seconds = std::max(seconds, BusBytes(request, flow) * all / most.bytes_per_second());
+  }
+  if (copy > sim::ByteRate()) {
+    seconds += static_cast<double>(request.size.count()) / request.group.size() / copy.bytes_per_second();
+  }
+  const double rate = free.volume.bytes() / std::max(seconds, 1e-12) * 1e3;
+  const double within = std::min(std::max(rate, 1.0), 9e18);
+  return sim::ByteRate::MilliBytesPerSecond(static_cast<std::int64_t>(within));
+}
+
+// A flow is filled when one loop has gone its longest way, but for the time that its slowest edge
+// needs for a loop anyway. Of several flows the last one to end counts.
+sim::Duration FillTime(const Planned& plan, const EdgeRates& rates, const Lowered& lowered,
+                       sim::Bytes chunk) {
+  sim::Duration last, slowest;
+  for (std::size_t i = 0; i < plan.collective.flows.size(); ++i) {
+    const sim::CoupledFlow& flow = plan.collective.flows[i];
+    const std::uint32_t loops = sim::LoopsOf(flow.size, chunk, flow.chunks_a_loop);
+    sim::Duration way;
+    for (const sim::PathStep& step : flow.path) {
+      const sim::Volume part =
+          sim::Volume::OfFraction(flow.size, step.numerator, std::int64_t{loops} * step.denominator);
+      way += TimeAt(part, rates[i][step.edge].milli());
+    }
+    const sim::Wide rate = lowered.traffic.flows[i].limit.milli();
+    const sim::Duration whole = TimeAt(lowered.traffic.flows[i].volume, rate);
+    const sim::Duration a_loop = TimeAt(
+        sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator * std::int64_t{loops}), rate);
+    last = std::max(last, way - a_loop + whole);
+    slowest = std::max(slowest, whole);
+  }
+  return std::max(last - slowest, sim::Duration());
+}
+
+// The fastest progress of a flow whose edges are as fast as `rates`.
+sim::ByteRate ProgressAt(const sim::CoupledFlow& flow, const std::vector<sim::ByteRate>& rates) {
+  sim::Wide least = INT64_MAX;
+  for (std::size_t e = 0; e < rates.size(); ++e) {
+    if (flow.edges[e].weight == 0) continue;
+    least = std::min(least, sim::Wide{rates[e].milli()} * flow.weight_denominator / flow.edges[e].weight);
+  }
+  return sim::ByteRate::MilliBytesPerSecond(static_cast<std::int64_t>(std::max<sim::Wide>(least, 1)));
+}
+
+sim::Duration LatencyOf(const sim::CollectiveRequest& request, const Planned& plan,
+                        const CollectiveTiming& timing) {
+  sim::Duration inside, between;
+  for (const LinkLoads& load : plan.loads) {
+    inside = std::max(inside, load.latency_inside);
+    between = std::max(between, load.latency_between);
+  }
+  const sim::Duration step_inside =
+      plan.collective.steps_between == 0 ? timing.step_inside : timing.step_inside_multi_node;
+  sim::Duration latency = timing.base + std::int64_t{plan.collective.steps_inside} * (step_inside + inside) +
+                          std::int64_t{plan.collective.steps_between} * (timing.step_between + between);
+  if (plan.nodes == 1 && timing.ramp > sim::Duration()) {
+    double bytes = 0;
+    for (const sim::CoupledFlow& flow : plan.collective.flows) bytes += BusBytes(request, flow);
+    const double part = std::min(1.0, bytes / static_cast<double>(timing.ramp_bytes.count()));
+    latency += sim::Duration::Picoseconds(
+        static_cast<std::int64_t>(static_cast<double>(timing.ramp.ps()) * part + 0.5));
+  }
+  return latency;
+}
+
+}  // namespace
+
+Planned PlanOn(const topologies::Fabric& fabric, const sim::CollectiveRequest& request,
+               std::span<const std::uint32_t> devices) {
+  Planned plan{sim::PlanCollective(request), {}, {}, sim::GroupOf(request.group).nodes};
+  for (const sim::CoupledFlow& flow : plan.collective.flows) {
+    plan.loads.push_back(LoadsOf(fabric, devices, flow.edges));
+    std::vector<LinkLoads>& edges = plan.edges.emplace_back();
+    if (flow.path.empty()) continue;
+    for (const sim::EdgeLoad& edge : flow.edges) {
+      edges.push_back(LoadsOf(fabric, devices, std::span(&edge, 1)));
+    }
+  }
+  return plan;
+}
+
+Lowered WithTiming(const topologies::Fabric& fabric, const sim::CollectiveRequest& request,
+                   const Planned& plan, const CollectiveTiming& timing, sim::Bytes chunk) {
+  Lowered lowered{.traffic = {}, .timing = &timing, .limits = {}, .rates = {}, .fill = {}};
+  const std::vector<sim::CoupledFlow>& flows = plan.collective.flows;
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    lowered.limits.push_back(LimitOf(fabric, request, plan, i, timing));
+  }
+  const bool loops = !flows.front().path.empty();
+  if (loops) lowered.rates = RatesOfEdges(fabric, flows, plan.loads, plan.edges, timing, lowered.limits);
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    sim::ByteRate limit = lowered.limits[i];
+    if (loops) limit = ProgressAt(flows[i], lowered.rates[i]);
+    lowered.traffic.flows.push_back(FlowOf(flows[i], plan.loads[i], timing, limit));
+  }
+  if (loops) lowered.fill = FillTime(plan, lowered.rates, lowered, chunk);
+  lowered.traffic.latency = LatencyOf(request, plan, timing) + lowered.fill;
+  lowered.traffic.name = sim::ToText(request.kind);
+  lowered.traffic.size = request.size;
+  return lowered;
+}
+
+}  // namespace scenarios
