@@ -105,19 +105,23 @@ int RunOperations(const Arguments& arguments, const NamedCluster& named, const C
 constexpr const char* kExplanation =
     R"(orrery collective NAME plays one collective at each size, as nccl-tests runs it:
 
-NAME      all_reduce, all_gather, reduce_scatter, broadcast, alltoall, sendrecv (each member to the next).
+NAME      all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall, gather, scatter, sendrecv (each
+          member to the next).
 sizes     -b 8 -e 16G -f 2 as in nccl-tests: K, M, G and T are powers of 1024, 1T is the most; 32M where
           none is given, and one size where only one end is. Rounded down to whole elements, and to 16
-          bytes a rank where each rank has a part (all_gather, reduce_scatter, alltoall).
+          bytes a rank where each rank has a part (all_gather, reduce_scatter, alltoall, gather, scatter).
 size      all_reduce the buffer, all_gather the output, reduce_scatter the input, broadcast and sendrecv
           the message, alltoall what one member sends, its own part included.
 time      of one call, from the moment all members are there; algbw is size / time, busbw that times
-          2(n-1)/n for all_reduce, (n-1)/n for all_gather, reduce_scatter and alltoall. A group of one
-          takes no time and has no bandwidth.
+          2(n-1)/n for all_reduce, (n-1)/n where each rank has a part. A group of one takes no time
+          and has no bandwidth.
 bound     what no algorithm beats without adding numbers up in switches: the bytes that must leave or enter
           a member, or a node, over all the links that it has for them, at their full rate, without
           latency. Links carry what collectives achieve of the wire (hardware files). gap: how far above
           it the time is. The line below the rows says which links it is of.
+by        how NCCL would do it, by its tuner: Ring/LL, Tree/LL128, NVLS/S (Simple), P2P/LL; --json has channels
+          too. * where another way takes less here; lines below the rows say which. --set nccl.version=2.29
+          and --set nccl.environment=NCCL_ALGO=Tree are NCCL's version and variables.
 by chunk  with --chunk: the same transfer by transfer, the oracle; diff is how far the time is above it.
 
 --background "alltoall 0-31 64M" starts again where it ends, until all that is measured has ended.

@@ -67,8 +67,8 @@ std::int64_t MostTransfersOf(const Cluster& cluster, const CollectiveJob& job) {
     const double steps = flow.path.empty() ? plan.steps_inside + plan.steps_between : 1;
     for (const sim::EdgeLoad& edge : flow.edges) {
       const double part = static_cast<double>(edge.weight) / flow.weight_denominator;
-      // Slices of a loop are chunks of their own, the last of them smaller.
-      transfers += std::ceil(chunks * part) * 2 + steps + flow.chunks_a_loop;
+      // A loop's slices are chunks of their own, and the last loop's are smaller.
+      transfers += std::ceil(chunks * part) + steps + (flow.chunks_a_loop > 1 ? flow.chunks_a_loop + 1 : 0);
     }
   }
   return static_cast<std::int64_t>(std::min(transfers, 1e18));

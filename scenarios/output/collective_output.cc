@@ -7,6 +7,7 @@
 
 #include "scenarios/collective_run/link_shares.h"
 #include "scenarios/collective_run/rank_list.h"
+#include "scenarios/collective_run/sizes.h"
 
 namespace scenarios {
 namespace {
@@ -48,21 +49,37 @@ std::string HeadText(const Cluster& cluster, const CollectiveHead& head) {
 // The rank that nccl-tests prints: counted in the group.
 int RootOf(const CollectiveJob& job) { return job.test->has_root ? static_cast<int>(job.root) : -1; }
 
-std::string NameOf(const CollectiveWay& way) {
-  return std::string(ToText(way.algorithm)) + ' ' + ToText(way.protocol);
+// "Ring/LL128", "NVLS/S": S is Simple.
+std::string ShortNameOf(const CollectiveWay& way) {
+  return std::string(ToText(way.algorithm)) + '/' +
+         (way.protocol == sim::Protocol::kSimple ? "S" : ToText(way.protocol));
 }
 
-// "NVLS Simple  16": how it is done, and the channels.
-std::string WayText(const std::optional<CollectiveWay>& way) {
-  if (!way) return Formatted("%15s  %2s", "-", "-");
-  return Formatted("%15s  %2s", NameOf(*way).c_str(),
-                   way->channels > 0 ? std::to_string(way->channels).c_str() : "-");
+bool HasFaster(const CollectiveRow& row) { return row.way && row.best && row.best->idle < row.way->idle; }
+
+// "NVLS/S", and a star where another way would be faster here.
+std::string WayText(const CollectiveRow& row) {
+  return Formatted("%11s", row.way ? (ShortNameOf(*row.way) + (HasFaster(row) ? "*" : "")).c_str() : "-");
 }
 
-// What would be faster here.
-std::string BestText(const CollectiveRow& row) {
-  if (!row.way || !row.best || row.best->idle >= row.way->idle) return Formatted("%24s", "-");
-  return Formatted("%24s", (NameOf(*row.best) + ' ' + Microseconds(row.best->idle)).c_str());
+// What would be faster, size by size; sizes that say the same are told together.
+std::string FasterText(const CollectiveTable& table) {
+  std::string text;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    if (!HasFaster(table.rows[i])) continue;
+    const std::string name = ShortNameOf(*table.rows[i].best);
+    std::size_t last = i;
+    while (last + 1 < table.rows.size() && HasFaster(table.rows[last + 1]) &&
+           ShortNameOf(*table.rows[last + 1].best) == name) {
+      ++last;
+    }
+    const CollectiveRow& row = table.rows[last];
+    text += "# * " + name + " would be faster here on idle links: " + SizeText(table.rows[i].job.size) +
+            (last > i ? " ... " + SizeText(row.job.size) + ", the last" : "") + " in " +
+            Microseconds(row.best->idle) + " us instead of " + Microseconds(row.way->idle) + '\n';
+    i = last;
+  }
+  return text;
 }
 
 std::string RowText(const CollectiveRow& row, const DataType& type, bool chunks, bool together) {
@@ -75,7 +92,7 @@ std::string RowText(const CollectiveRow& row, const DataType& type, bool chunks,
     text += Formatted("  %9s  %7s", Microseconds(*row.chunk_time).c_str(),
                       Percent(row.chunk_difference()).c_str());
   }
-  text += "  " + WayText(row.way) + "  " + BestText(row);
+  text += "  " + WayText(row);
   return text + (together ? "  " + ToText(row.job) : "") + '\n';
 }
 
@@ -204,12 +221,13 @@ std::string CollectiveText(const CollectiveTable& table, const Cluster& cluster,
   text += "#\n" + Formatted("# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %9s  %7s", "size", "count", "type",
                             "redop", "root", "time", "algbw", "busbw", "bound", "gap");
   if (chunks) text += Formatted("  %9s  %7s", "by chunk", "diff");
-  text += Formatted("  %15s  %2s  %24s\n", "by", "ch", "faster");
+  text += Formatted("  %11s\n", "by");
   text += Formatted("# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %9s  %7s", "(B)", "(elements)", "", "", "",
                     "(us)", "(GB/s)", "(GB/s)", "(us)", "(%)");
   if (chunks) text += Formatted("  %9s  %7s", "(us)", "(%)");
-  text += Formatted("  %15s  %2s  %24s\n", "", "", "(us)");
+  text += "\n";
   for (const CollectiveRow& row : table.rows) text += RowText(row, *head.type, chunks, together);
+  text += FasterText(table);
   text += Formatted("# Avg bus bandwidth    : %g\n", table.mean_busbw());
   if (const std::string& what = table.rows.back().bound.what; !what.empty()) {
     text += "# bound" + std::string(table.rows.size() > 1 ? " of the last row: " : ": ") + what + '\n';

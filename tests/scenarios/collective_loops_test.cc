@@ -1,5 +1,5 @@
 // What moves in loops, with its fill: a coupled flow takes as long as its chunk expansion, within 2 % from 16
-// chunks up, for trees, reduce, broadcast and NVLS, 3 % for NVLSTree; PAT, which has no fill here, within 10
+// chunks up, for trees, reduce, broadcast and NVLS, 3 % for NVLSTree; PAT, which has no fill here, within 20
 // %.
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(Loops, TakeAsLongAsTheirChunksWithTheFill) {
       const Bytes size(static_cast<std::int64_t>(plan.flows.size()) * loops * a_loop * kChunk.count());
       const double coupled = SecondsOf(one, size, kChunk, true),
                    chunked = SecondsOf(one, size, kChunk, false);
-      const double bound = one.algorithm == Algorithm::kPat        ? 0.1
+      const double bound = one.algorithm == Algorithm::kPat        ? 0.2
                            : one.algorithm == Algorithm::kNvlsTree ? 0.03
                                                                    : 0.02;
       EXPECT_NEAR(coupled / chunked, 1, bound)

@@ -70,9 +70,7 @@ Scenario FourExperts(std::int64_t layers, std::int64_t micro_batches, std::int64
   s.fabric.domain.assign(static_cast<std::size_t>(s.devices), 0);
   s.fabric.rail.clear();
   for (std::int64_t d = 0; d < s.devices; ++d) s.fabric.rail.push_back(static_cast<std::uint32_t>(d));
-  for (hardware::CollectiveTiming& timing : s.device.collective_timing) {
-    timing.base = sim::Duration::Picoseconds(moved);
-  }
+  s.device.collective_timing = {{.base = sim::Duration::Picoseconds(moved)}};
   return s;
 }
 

@@ -54,11 +54,11 @@ TEST(CollectiveCommand, PrintsTheColumnsOfNcclTests) {
     if (line.find("count") != std::string::npos) columns = line;
   }
   EXPECT_THAT(Row(columns), ElementsAre("#", "size", "count", "type", "redop", "root", "time", "algbw",
-                                        "busbw", "bound", "gap"));
+                                        "busbw", "bound", "gap", "by"));
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(std::vector(rows[1].begin(), rows[1].begin() + 5),
             (std::vector<std::string>{"32", "8", "float", "sum", "-1"}));
-  EXPECT_EQ(rows[1].size(), 10u);
+  EXPECT_EQ(rows[1].size(), 11u);
   EXPECT_THAT(r.out, AllOf(HasSubstr("# 8 x h100_sxm on single_node\n# all_reduce of 8 ranks: 0-7\n"),
                            HasSubstr("# Avg bus bandwidth    : ")));
 }
@@ -69,7 +69,7 @@ TEST(CollectiveCommand, PrintsTheRootAndTheOracle) {
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_THAT(r.out, AllOf(HasSubstr("by chunk"), HasSubstr("# broadcast of 4 ranks: 1-7:2\n")));
   EXPECT_EQ(Row(Lines(r.out)[5])[4], "3");
-  EXPECT_EQ(Row(Lines(r.out)[5]).size(), 12u);
+  EXPECT_EQ(Row(Lines(r.out)[5]).size(), 13u);
 }
 
 // Rates that are set are the rates: an all-gather of 1 GB on ports of 25 GB/s, a byte in 8/7 of 40 ps.

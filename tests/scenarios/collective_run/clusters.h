@@ -18,7 +18,7 @@ namespace scenarios {
 inline Cluster ClusterOn(topologies::Fabric fabric, sim::Duration step = {}) {
   Cluster cluster;
   cluster.fabric = WithoutLatency({"", std::move(fabric), {}}).fabric;
-  for (hardware::CollectiveTiming& timing : cluster.device.collective_timing) timing.step_between = step;
+  cluster.device.collective_timing = {{.step_between = step}};
   return cluster;
 }
 
