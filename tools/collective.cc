@@ -119,8 +119,8 @@ bound     what no algorithm beats without adding numbers up in switches: the byt
           a member, or a node, over all the links that it has for them, at their full rate, without
           latency. Links carry what collectives achieve of the wire (hardware files). gap: how far above
           it the time is. The line below the rows says which links it is of.
-by        how NCCL would do it, by its tuner: Ring/LL, Tree/LL128, NVLS/S (Simple), P2P/LL; --json has channels
-          too. * where another way takes less here; lines below the rows say which. --set nccl.version=2.29
+by        how NCCL would do it, by its tuner: Ring/LL, Tree/LL128, NVLS/S (Simple), P2P/LL; --json has
+          channels too. * where another way takes less here; lines below the rows say which. --set nccl.version=2.29
           and --set nccl.environment=NCCL_ALGO=Tree are NCCL's version and variables.
 by chunk  with --chunk: the same transfer by transfer, the oracle; diff is how far the time is above it.
 
