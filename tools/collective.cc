@@ -120,8 +120,8 @@ bound     what no algorithm beats without adding numbers up in switches: the byt
           latency. Links carry what collectives achieve of the wire (hardware files). gap: how far above
           it the time is. The line below the rows says which links it is of.
 by        how NCCL would do it, by its tuner: Ring/LL, Tree/LL128, NVLS/S (Simple), P2P/LL; --json has
-          channels too. * where another way takes less here; lines below the rows say which. --set nccl.version=2.29
-          and --set nccl.environment=NCCL_ALGO=Tree are NCCL's version and variables.
+          channels too. * where another way takes less here; lines below the rows say which. NCCL's version
+          and variables: --set nccl.version=2.29 --set nccl.environment=NCCL_ALGO=Tree.
 by chunk  with --chunk: the same transfer by transfer, the oracle; diff is how far the time is above it.
 
 --background "alltoall 0-31 64M" starts again where it ends, until all that is measured has ended.
