@@ -175,12 +175,14 @@ TEST(Catalogue, HasTheLatenciesOfNcclForWhatWasNotMeasured) {
   const CollectiveTiming& tree = TimingOf(h100, Algorithm::kTree, Protocol::kSimple);
   EXPECT_EQ(tree.base, sim::Duration::Nanoseconds(8400));
   EXPECT_EQ(tree.step_inside, sim::Duration::Nanoseconds(4000));
-  EXPECT_EQ(tree.step_between, sim::Duration::Nanoseconds(14000));
-  EXPECT_EQ(TimingOf(h100, Algorithm::kNvlsTree, Protocol::kSimple).step_between,
-            sim::Duration::Nanoseconds(20900));
+  // Of a step between nodes routes have the way through PCIe and NICs: 4 hops and 2.
+  const sim::Duration way = 4 * h100.node.pcie_latency + 2 * h100.node.nic_latency;
+  EXPECT_EQ(tree.step_between + way, sim::Duration::Nanoseconds(14000));
+  EXPECT_EQ(TimingOf(h100, Algorithm::kNvlsTree, Protocol::kSimple).step_between + way,
+            sim::Duration::Nanoseconds(14000));
   const CollectiveTiming& ll128 = TimingOf(h100, Algorithm::kRing, Protocol::kLl128);
   EXPECT_EQ(ll128.wire_numerator * 120, ll128.wire_denominator * 128);
-  EXPECT_EQ(ll128.step_between, sim::Duration::Nanoseconds(4000));
+  EXPECT_EQ(ll128.step_between + way, sim::Duration::Nanoseconds(4000));
   EXPECT_EQ(TimingOf(a100, Algorithm::kRing, Protocol::kLl).wire_numerator, 2);
   // AMD hosts: two microseconds of network overhead, three times for Simple.
   EXPECT_EQ(TimingOf(a100, Algorithm::kRing, Protocol::kSimple).step_inside_multi_node,

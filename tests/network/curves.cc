@@ -126,6 +126,7 @@ std::vector<Compared> Compare(const std::vector<Measured>& rows) {
     if (WhyNot(row)) continue;
     hardware::Device device = DeviceOf(row.gpu);
     device.nccl.version = VersionOf(row.nccl);
+    if (row.network.starts_with("4x HDR")) device.node.nics = 4;  // the catalogue's node has 8
     if (row.note.starts_with("NCCL_ALGO=")) CHECK(!sim::SetVariable(row.note, &device.nccl.environment));
     if (row.note.starts_with("NVLSTree forced"))
       CHECK(!sim::SetVariable("NCCL_ALGO=NVLSTree", &device.nccl.environment));

@@ -143,10 +143,7 @@ std::string Document(const std::vector<Compared>& compared, const std::vector<Me
       "more than kernels do; rows of `vidur` are whole microseconds of a framework's profiler. L40S is "
       "measured on a host whose devices "
       "share one path between sockets (5 GB/s for 4 devices, 1 to 2 for 8); the catalogue's node gives each "
-      "its own. Small messages between nodes are slow here because the latency of NICs, PCIe and a switch is "
-      "added to "
-      "NCCL's step, which has most of it already, and NVLSTree's step is that of 2.30 also where a row is "
-      "older.");
+      "its own.");
   page += "\n## Left out\n\n" + LeftOut(all);
   return page;
 }
