@@ -115,10 +115,10 @@ size      all_reduce the buffer, all_gather the output, reduce_scatter the input
 time      of one call, from the moment all members are there; algbw is size / time, busbw that times
           2(n-1)/n for all_reduce, (n-1)/n where each rank has a part. A group of one takes no time
           and has no bandwidth.
-bound     what no algorithm beats without adding numbers up in switches: the bytes that must leave or enter
-          a member, or a node, over all the links that it has for them, at their full rate, without
-          latency. Links carry what collectives achieve of the wire (hardware files). gap: how far above
-          it the time is. The line below the rows says which links it is of.
+bound     what no algorithm beats: the bytes that must leave or enter a member, or a node, over all the
+          links that it has for them, at their full rate, without latency. NVLink switches may add up where
+          NCCL may use them (NVLS), no others. Links carry what collectives achieve of the wire (hardware
+          files). gap: how far above it the time is. The line below the rows says which links it is of.
 by        how NCCL would do it, by its tuner: Ring/LL, Tree/LL128, NVLS/S (Simple), P2P/LL; --json has
           channels too. * where another way takes less here; lines below the rows say which. NCCL's version
           and variables: --set nccl.version=2.29 --set nccl.environment=NCCL_ALGO=Tree.

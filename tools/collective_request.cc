@@ -28,14 +28,18 @@ struct SetPaths {
 // nccl.version=2.29, nccl.environment=NCCL_ALGO=Tree (any number of times, with any index or none).
 std::optional<sim::Error> SetNccl(const proto::Override& set, SetPaths* paths) {
   const std::string field = set.path.substr(std::string("nccl.").size());
+  // As scenarios take it, too: a text in quotes.
+  std::string_view value = set.value;
+  if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+    value = value.substr(1, value.size() - 2);
   if (field == "version") {
-    const auto version = sim::ReadNcclVersion(set.value);
+    const auto version = sim::ReadNcclVersion(value);
     if (!version.ok()) return version.error();
     paths->version = version.value();
     return std::nullopt;
   }
   if (field.starts_with("environment")) {
-    auto wrong = sim::SetVariable(set.value, &paths->environment);
+    auto wrong = sim::SetVariable(value, &paths->environment);
     if (!wrong && paths->environment.collnet) {
       wrong = sim::Error{"NCCL_COLLNET_ENABLE: switches that add up are not simulated; 0 is wanted"};
     }

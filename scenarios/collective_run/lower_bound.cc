@@ -89,6 +89,11 @@ OutIn LoadsOf(const CollectiveJob& job, std::uint32_t inside, bool root_inside, 
 
 }  // namespace
 
+bool SwitchesAdd(const Cluster& cluster) {
+  const sim::NcclSetup& nccl = cluster.device.nccl;
+  return nccl.nvswitch && nccl.capability >= 90 && nccl.environment.nvls;
+}
+
 GroupBound::GroupBound(const topologies::Fabric& fabric, std::span<const std::uint32_t> ranks,
                        bool switch_adds)
     : switch_adds_(switch_adds) {

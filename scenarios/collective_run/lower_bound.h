@@ -30,6 +30,10 @@ struct LowerBound {
   std::string what;    // "links of node0/gpu3", "links out of node1"; empty where nothing has to move
 };
 
+// Whether the switches inside nodes may add up: NVLink switches of Hopper and later, unless NCCL may not use
+// them.
+bool SwitchesAdd(const Cluster& cluster);
+
 // The cuts of one group, found once for all sizes.
 class GroupBound {
  public:

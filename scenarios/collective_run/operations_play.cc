@@ -74,8 +74,8 @@ sim::Result<PlayedOperations> PlayOperations(const Cluster& cluster, const Opera
     }
     operation.begin = timeline.begin[communications[m].pos()];
     const std::uint32_t group = check.meetings[m].group;
-    operation.bound =
-        bounds.try_emplace(group, cluster.fabric, list.groups[group]).first->second.Of(operation.job);
+    operation.bound = bounds.try_emplace(group, cluster.fabric, list.groups[group], SwitchesAdd(cluster))
+                          .first->second.Of(operation.job);
   }
   std::stable_sort(played.operations.begin(), played.operations.end(),
                    [](const PlayedOperation& a, const PlayedOperation& b) { return a.begin < b.begin; });

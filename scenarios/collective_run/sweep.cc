@@ -60,11 +60,6 @@ void FindWays(const Cluster& cluster, CollectiveRow* row) {
   }
 }
 
-bool SwitchesAdd(const Cluster& cluster) {
-  return cluster.device.nccl.nvswitch && cluster.device.capability >= 90 &&
-         cluster.device.nccl.environment.nvls;
-}
-
 // Plays the jobs once, or twice with the oracle, and adds a row each.
 std::optional<sim::Error> AddRows(const Cluster& cluster, const std::vector<CollectiveJob>& jobs,
                                   const DataType& type, const PlayOptions& options, CollectiveTable* table) {

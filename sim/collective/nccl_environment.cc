@@ -158,8 +158,13 @@ std::optional<Error> Set(std::string_view name, std::string_view value, NcclEnvi
   if (name == "NCCL_P2P_LL_THRESHOLD") {
     return ReadNumber(value, 0, INT32_MAX, &environment->p2p_ll_threshold);
   }
+  for (const std::string_view harmless : {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE",
+                                          "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX"}) {
+    if (name == harmless) return std::nullopt;
+  }
   return Error{
-      "not looked at; known are NCCL_ALGO, NCCL_PROTO, NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, "
+      "not looked at, and may change what NCCL does; known are NCCL_ALGO, NCCL_PROTO, NCCL_MIN_NCHANNELS, "
+      "NCCL_MAX_NCHANNELS, "
       "NCCL_MIN_CTAS, NCCL_MAX_CTAS, NCCL_NVLS_ENABLE, NCCL_COLLNET_ENABLE, NCCL_PAT_ENABLE and "
       "NCCL_P2P_LL_THRESHOLD"};
 }

@@ -54,7 +54,8 @@ struct NcclEnvironment {
 };
 
 // Takes over one variable: NCCL_ALGO, NCCL_PROTO, NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS (also _CTAS),
-// NCCL_NVLS_ENABLE, NCCL_COLLNET_ENABLE, NCCL_PAT_ENABLE, NCCL_P2P_LL_THRESHOLD.
+// NCCL_NVLS_ENABLE, NCCL_COLLNET_ENABLE, NCCL_PAT_ENABLE, NCCL_P2P_LL_THRESHOLD. Those that change neither
+// choice nor cost (NCCL_DEBUG, NCCL_SOCKET_IFNAME, NCCL_IB_HCA and the like) are taken and forgotten.
 //
 // Lists are NCCL's: names in any case between commas, "^" before them for all but
 // these; since 2.24 "function:list" after semicolons, where only the first list may have

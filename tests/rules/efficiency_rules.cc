@@ -84,8 +84,8 @@ Rule UtilisationFallsByTens() {
               R"(It does not fall evenly. While reductions hide behind the backward, devices cost nothing;
 a ring over all of them takes a hop of latency for each, and once that is longer than what hides it, every
 further device shows. More tokens a device, or rings over a node with copies between nodes, move that knee
-out. Stragglers and congestion by other jobs, which the rule may count as well, are not simulated; nor are
-NCCL's trees, which reduce in fewer hops but neither gather nor scatter.)"};
+out. Stragglers and congestion by other jobs, which the rule may count as well, are not simulated.
+NCCL's trees reduce in fewer hops, but neither gather nor scatter.)"};
 }
 
 Rule ExpertsCostUtilisation() {
