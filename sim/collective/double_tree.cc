@@ -28,4 +28,17 @@ TreeParents CompanionTree(std::uint32_t nodes) {
   return parents;
 }
 
+std::vector<std::uint32_t> FromTheRoot(const TreeParents& parents) {
+  std::vector<std::vector<std::uint32_t>> children(parents.size());
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t d = 0; d < parents.size(); ++d) {
+    if (parents[d] == d) order.push_back(d);
+    if (parents[d] != d) children[parents[d]].push_back(d);
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order.insert(order.end(), children[order[i]].begin(), children[order[i]].end());
+  }
+  return order;
+}
+
 }  // namespace sim

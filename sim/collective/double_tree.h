@@ -23,6 +23,9 @@ TreeParents BinaryTree(std::uint32_t nodes);
 // Its companion: mirrored where `nodes` is even, turned by one where it is odd.
 TreeParents CompanionTree(std::uint32_t nodes);
 
+// All nodes, every one behind its parent.
+std::vector<std::uint32_t> FromTheRoot(const TreeParents& parents);
+
 }  // namespace sim
 
 #endif  // SIM_COLLECTIVE_DOUBLE_TREE_H_

@@ -22,28 +22,7 @@ namespace {
 using Domain = std::vector<std::uint32_t>;  // its members by rail
 
 std::vector<Domain> DomainsOf(const Communicator& group) {
-  const RingOrder order = OrderRings(group);
-  std::vector<Domain> domains;
-  for (const std::uint32_t member : order.rings.front()) {
-    if (domains.empty() || group.domain[domains.back().front()] != group.domain[member])
-      domains.emplace_back();
-    domains.back().push_back(member);
-  }
-  return domains;
-}
-
-// Domains, every one behind its parent.
-std::vector<std::uint32_t> FromTheRoot(const TreeParents& parents) {
-  std::vector<std::vector<std::uint32_t>> children(parents.size());
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t d = 0; d < parents.size(); ++d) {
-    if (parents[d] == d) order.push_back(d);
-    if (parents[d] != d) children[parents[d]].push_back(d);
-  }
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    order.insert(order.end(), children[order[i]].begin(), children[order[i]].end());
-  }
-  return order;
+  return SplitByDomain(OrderRings(group).rings.front(), group);
 }
 
 // Edges of one flow, and where to find them.

@@ -88,4 +88,15 @@ RingOrder OrderRings(const Communicator& group) {
   return order;
 }
 
+std::vector<std::vector<std::uint32_t>> SplitByDomain(const std::vector<std::uint32_t>& ring,
+                                                      const Communicator& group) {
+  std::vector<Members> domains;
+  for (const std::uint32_t member : ring) {
+    const bool next = domains.empty() || group.domain[domains.back().front()] != group.domain[member];
+    if (next) domains.emplace_back();
+    domains.back().push_back(member);
+  }
+  return domains;
+}
+
 }  // namespace sim

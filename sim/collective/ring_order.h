@@ -33,6 +33,10 @@ struct RingOrder {
 // once per NIC; nodes must agree on the number of channels).
 RingOrder OrderRings(const Communicator& group);
 
+// A ring cut where it leaves a domain: the members of each, in the ring's order.
+std::vector<std::vector<std::uint32_t>> SplitByDomain(const std::vector<std::uint32_t>& ring,
+                                                      const Communicator& group);
+
 }  // namespace sim
 
 #endif  // SIM_COLLECTIVE_RING_ORDER_H_

@@ -34,34 +34,14 @@ struct MemberTree {
   std::vector<std::uint32_t> order;   // every member behind its parent
 };
 
-std::vector<Chain> ChainsOf(const std::vector<std::uint32_t>& ring, const Communicator& group) {
-  std::vector<Chain> chains;
-  for (const std::uint32_t member : ring) {
-    if (chains.empty() || group.domain[chains.back().front()] != group.domain[member]) chains.emplace_back();
-    chains.back().push_back(member);
-  }
-  return chains;
-}
-
 MemberTree TreeOver(const std::vector<Chain>& chains, const TreeParents& domains, std::uint32_t members) {
   MemberTree tree{std::vector<std::uint32_t>(members), {}};
-  std::vector<std::vector<std::uint32_t>> children(chains.size());
-  std::vector<std::uint32_t> reached;
-  for (std::uint32_t domain = 0; domain < chains.size(); ++domain) {
-    if (domains[domain] == domain) {
-      reached.push_back(domain);
-    } else {
-      children[domains[domain]].push_back(domain);
-    }
-  }
-  for (std::size_t i = 0; i < reached.size(); ++i) {
-    const std::uint32_t domain = reached[i];
+  for (const std::uint32_t domain : FromTheRoot(domains)) {
     const Chain& chain = chains[domain];
     for (std::size_t at = 0; at < chain.size(); ++at) {
       tree.parent[chain[at]] = at > 0 ? chain[at - 1] : chains[domains[domain]].front();
       tree.order.push_back(chain[at]);
     }
-    reached.insert(reached.end(), children[domain].begin(), children[domain].end());
   }
   return tree;
 }
@@ -71,7 +51,7 @@ std::vector<MemberTree> TreesOf(const Communicator& group) {
   const RingOrder order = OrderRings(group);
   std::vector<MemberTree> trees;
   for (const std::vector<std::uint32_t>& ring : order.rings) {
-    const std::vector<Chain> chains = ChainsOf(ring, group);
+    const std::vector<Chain> chains = SplitByDomain(ring, group);
     trees.push_back(TreeOver(chains, BinaryTree(order.domains), group.size()));
     if (order.domains > 1) trees.push_back(TreeOver(chains, CompanionTree(order.domains), group.size()));
   }
@@ -164,7 +144,7 @@ CollectivePlan PlanTree(const CollectiveRequest& request) {
   }
   // As NCCL counts them, not as a chunk goes: the tuner's latencies belong to these.
   const RingOrder order = OrderRings(request.group);
-  const std::vector<Chain> chains = ChainsOf(order.rings.front(), request.group);
+  const std::vector<Chain> chains = SplitByDomain(order.rings.front(), request.group);
   std::size_t longest = 0;
   for (const Chain& chain : chains) longest = std::max(longest, chain.size());
   plan.steps_inside = 2 * static_cast<std::uint32_t>(longest - 1);
