@@ -4,6 +4,13 @@
 
 namespace hardware {
 
+const Exchange* FindExchange(const Device& device, Exchange::Kernels kernels, bool combine) {
+  for (const Exchange& exchange : device.exchanges) {
+    if (exchange.kernels == kernels && exchange.combine == combine) return &exchange;
+  }
+  return nullptr;
+}
+
 namespace {
 
 // The first compute capability with matrix units for the format.

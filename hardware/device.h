@@ -123,6 +123,23 @@ struct CollectiveTiming {
   // What starting to move takes, in proportion to the bytes (of bus bandwidth) up to `ramp_bytes`.
   sim::Duration ramp;
   sim::Bytes ramp_bytes{1};
+  // Of an all-to-all by node, what a member sends inside its node and out of it, each by itself; zero = as
+  // fast as the wires. Not in files: ExchangeTiming makes them.
+  sim::ByteRate limit_by_node_inside, limit_by_node_between;
+};
+
+// What DeepEP's kernels take beside bytes on the links. Rates are of all bytes that a rank gets, its own
+// tokens included, but for `between`.
+struct Exchange {
+  enum class Kernels : std::uint8_t { kNormal, kLowLatency, kV2 };
+  Kernels kernels = Kernels::kNormal;
+  bool combine = false;
+  sim::Duration base, base_multi_node;  // the latter with the way through PCIe and NICs in it
+  sim::Duration ramp;                   // in proportion to the bytes over NVLink, up to `ramp_bytes`
+  sim::Bytes ramp_bytes{1};
+  sim::ByteRate of_sm;    // zero: the kernels hold no SMs for long
+  sim::ByteRate inside;   // over NVLink
+  sim::ByteRate between;  // that leaves the node
 };
 
 // A pipe: what the wire carries, and what copies and collectives achieve.
@@ -165,6 +182,7 @@ struct Device {
   double random_data_derate = 1;
   Interference interference;
   std::vector<CollectiveTiming> collective_timing;  // each algorithm and protocol once
+  std::vector<Exchange> exchanges;                  // both operations of some of DeepEP's kernels
   sim::NcclSetup nccl;                              // as NCCL's tuner sees it
 
   sim::NodeShape node;  // achieved rates
@@ -173,6 +191,9 @@ struct Device {
 
   std::vector<Figure> figures;  // in the order of the file
 };
+
+// The figures of DeepEP's kernels; null: the device has none.
+const Exchange* FindExchange(const Device& device, Exchange::Kernels kernels, bool combine);
 
 // Data-sheet peak. REQUIRES: SupportsFormat(device, format)
 double PeakFlopsPerSecond(const Device& device, sim::NumberFormat format);

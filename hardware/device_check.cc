@@ -11,6 +11,7 @@
 #include <set>
 
 #include "hardware/device_collectives.h"
+#include "hardware/device_exchanges.h"
 #include "hardware/device_message.h"
 #include "proto/hardware.pb.h"
 
@@ -89,6 +90,13 @@ constexpr Range kRanges[] = {
     {"Collective.own_copy_all_to_all_gb_per_s", kLeast, true, 1e6},
     {"Collective.ramp_us", 0, true, 1e5},
     {"Collective.ramp_mb", 1e-6, true, 1e6},
+    {"Exchange.base_us", 0, true, 1e5},
+    {"Exchange.base_multi_node_us", 0, true, 1e5},
+    {"Exchange.ramp_us", 0, true, 1e5},
+    {"Exchange.ramp_mb", 1e-6, true, 1e6},
+    {"Exchange.sm_gb_per_s", kLeast, true, 1e6},
+    {"Exchange.inside_gb_per_s", kLeast, true, 1e6},
+    {"Exchange.between_gb_per_s", kLeast, true, 1e6},
     {"Pipe.bandwidth_gb_per_s_each_way", kLeast, true, 1e6},
     {"Pipe.efficiency", kLeast, true, 1},
     {"Pipe.latency_ns", 0, true, 1e9},
@@ -119,6 +127,10 @@ constexpr std::array kOptional = {"Hardware.aliases",
                                   "Collective.ramp_us",
                                   "Collective.ramp_mb",
                                   "Collective.algorithm",
+                                  "Exchange.ramp_us",
+                                  "Exchange.ramp_mb",
+                                  "Exchange.sm_gb_per_s",
+                                  "Hardware.exchanges",
                                   "Node.cpu",
                                   "Node.nvlink",
                                   "Node.nic",
@@ -360,6 +372,7 @@ bool CheckDevice(const Hardware& message, const proto::Field& root, proto::Diagn
     CheckPeaks(message, root, diagnostics);
   }
   if (!refused("collectives")) CheckCollectives(message, root, diagnostics);
+  if (!refused("exchanges")) CheckExchanges(message, root, diagnostics);
   if (!refused("attention")) CheckAttention(message, root, diagnostics);
   const proto::Field capacity = root.At("memory").At("capacity_gib");
   if (message.has_memory() && !refused("memory") && !HasErrorAt(capacity, *diagnostics)) {

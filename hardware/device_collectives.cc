@@ -50,6 +50,10 @@ sim::Algorithm ConvertAlgorithm(Hardware::Algorithm algorithm) {
       return sim::Algorithm::kPat;
     case Hardware::P2P:
       return sim::Algorithm::kPointToPoint;
+    case Hardware::ONE_SHOT:
+      return sim::Algorithm::kOneShot;
+    case Hardware::TWO_SHOT:
+      return sim::Algorithm::kTwoShot;
     default:
       return sim::Algorithm::kRing;
   }

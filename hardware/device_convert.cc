@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "hardware/device_collectives.h"
+#include "hardware/device_exchanges.h"
 #include "hardware/device_message.h"
 #include "proto/hardware.pb.h"
 #include "sim/base/check.h"
@@ -256,6 +257,7 @@ Device ConvertDevice(const Hardware& message) {
   ConvertCompute(message, &device);
   ConvertNccl(message.node(), &device);
   ConvertCollectives(message, &device);
+  device.exchanges = ConvertExchanges(message);
   ConvertNode(message.node(), &device);
   return device;
 }

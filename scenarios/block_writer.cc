@@ -262,6 +262,7 @@ sim::TaskId BlockWriter::Move(const std::vector<models::ExpertMove>& moves, cons
     if (move.uneven) {
       collective.uneven = move.outward ? sim::Uneven::kByReceiver : sim::Uneven::kBySender;
     }
+    collective.homeward = !move.outward;
     const std::uint16_t name = move.outward ? job_.names.dispatch : job_.names.combine;
     // The stream keeps their order, so the last one ends last.
     const sim::TaskId moved =

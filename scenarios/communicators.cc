@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "scenarios/custom_all_reduce.h"
+#include "scenarios/expert_exchange.h"
+
 namespace scenarios {
 
 Communicators::Communicators(const Scenario& scenario, sim::ProgramBuilder* builder)
@@ -64,12 +67,26 @@ void Communicators::Disagree(const GroupState& group, std::uint32_t turn, std::u
       said(member, collective.kind, collective.size) + "; all members must issue the same sequence"};
 }
 
+// The algorithm that the scenario has instead of NCCL's choice.
+std::optional<sim::Algorithm> OwnAlgorithmOf(const Scenario& scenario, const Collective& collective,
+                                             std::size_t members) {
+  const CustomAllReduce kind = scenario.training.tensor_all_reduce;
+  const bool reduces = collective.kind == sim::CollectiveKind::kAllReduce &&
+                       collective.task_class == sim::TaskClass::kTensor &&
+                       members == static_cast<std::size_t>(scenario.layout.tensor);
+  if (!reduces || kind == CustomAllReduce::kNone) return std::nullopt;
+  if (kind == CustomAllReduce::kVllm) return VllmChoice(members, collective.size);
+  if (collective.size > MostOfCustom(members)) return std::nullopt;
+  return kind == CustomAllReduce::kOneShot ? sim::Algorithm::kOneShot : sim::Algorithm::kTwoShot;
+}
+
 // Loads relative to the largest, in thousandths; a load is never rounded to nothing.
-sim::CollectiveRequest Communicators::RequestOf(const Collective& collective) const {
+sim::CollectiveRequest Communicators::RequestOf(const GroupState& group, const Collective& collective) const {
   sim::CollectiveRequest request{.kind = collective.kind,
                                  .size = collective.size,
                                  .inside = collective.inside,
-                                 .uneven = collective.uneven};
+                                 .uneven = collective.uneven,
+                                 .algorithm = OwnAlgorithmOf(scenario_, collective, group.ranks.size())};
   if (collective.uneven == sim::Uneven::kNo) return request;
   constexpr sim::Wide kLargest = 1000;
   const std::vector<std::int64_t>& loads = scenario_.experts.loads;
@@ -81,14 +98,35 @@ sim::CollectiveRequest Communicators::RequestOf(const Collective& collective) co
   return request;
 }
 
+std::optional<hardware::CollectiveTiming> Communicators::OwnTimingOf(
+    const GroupState& group, const Collective& collective, const sim::CollectiveRequest& request) const {
+  const RoutedExperts& experts = scenario_.experts;
+  if (experts.deepep_sms == 0 || collective.kind != sim::CollectiveKind::kAllToAllByNode) return std::nullopt;
+  const hardware::Exchange* figures =
+      hardware::FindExchange(scenario_.device, experts.deepep_kernels, collective.homeward);
+  const auto of = ExchangeGroupOf(scenario_.fabric, group.devices);
+  CHECK(figures != nullptr && of.has_value());
+  return ExchangeTiming(*figures, scenario_.device.node, experts.deepep_sms, request, *of);
+}
+
 sim::CommunicationId Communicators::Create(GroupState& group, const Collective& collective,
                                            sim::StreamKind stream_kind, sim::Label label) {
   if (scenario_.fidelity == Fidelity::kChunk) return CreateTransfers(group, collective, stream_kind, label);
-  const auto key = std::tuple(collective.kind, collective.size, collective.inside, collective.uneven);
+  const bool by_deepep = scenario_.experts.deepep_sms > 0;
+  const bool own_reduce = scenario_.training.tensor_all_reduce != CustomAllReduce::kNone;
+  // Otherwise neither matters.
+  const Key key{collective.kind,
+                collective.size,
+                collective.inside,
+                collective.uneven,
+                own_reduce ? collective.task_class : sim::TaskClass{},
+                by_deepep && collective.homeward};
   auto at = group.traffic.find(key);
   if (at == group.traffic.end()) {
-    const sim::TrafficDescription traffic =
-        LowerCollective(scenario_.fabric, scenario_.device, RequestOf(collective), group.devices);
+    const sim::CollectiveRequest request = RequestOf(group, collective);
+    const auto own = OwnTimingOf(group, collective, request);
+    const CollectiveCosts costs = own ? CollectiveCosts(std::span(&*own, 1)) : scenario_.device;
+    const sim::TrafficDescription traffic = LowerCollective(scenario_.fabric, costs, request, group.devices);
     at = group.traffic.emplace(key, builder_->AddTraffic(traffic)).first;
   }
   return builder_->AddCommunication(at->second);
@@ -100,8 +138,10 @@ sim::CommunicationId Communicators::Create(GroupState& group, const Collective& 
 sim::CommunicationId Communicators::CreateTransfers(GroupState& group, const Collective& collective,
                                                     sim::StreamKind stream_kind, sim::Label label) {
   IssuedChunks& issued = group.chunks.emplace_back();
-  const ChunkedTraffic chunked =
-      LowerIntoChunks(scenario_.fabric, scenario_.device, RequestOf(collective), group.devices);
+  const sim::CollectiveRequest request = RequestOf(group, collective);
+  const auto own = OwnTimingOf(group, collective, request);
+  const CollectiveCosts costs = own ? CollectiveCosts(std::span(&*own, 1)) : scenario_.device;
+  const ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, costs, request, group.devices);
   const sim::CommunicationId enter = builder_->AddCommunication(builder_->AddTraffic(chunked.rendezvous));
   const sim::TrafficDescription nothing{.name = chunked.rendezvous.name, .size = collective.size};
   issued.leave = builder_->AddCommunication(builder_->AddTraffic(nothing));

@@ -30,6 +30,7 @@ struct Collective {
   sim::TaskClass task_class = sim::TaskClass::kTensor;
   sim::Bytes inside = {};                 // see sim::CollectiveRequest
   sim::Uneven uneven = sim::Uneven::kNo;  // as the scenario's experts are loaded
+  bool homeward = false;                  // of experts' all-to-alls: a combine
 };
 
 class Communicators {
@@ -74,13 +75,15 @@ class Communicators {
     std::vector<sim::TaskId> first_transfers = {};
     std::vector<std::uint32_t> first_senders = {};
   };
+  // What collectives of a group have alike that are the same traffic; the last: on the way home.
+  using Key = std::tuple<sim::CollectiveKind, sim::Bytes, sim::Bytes, sim::Uneven, sim::TaskClass, bool>;
   struct GroupState {
     std::vector<sim::Rank> ranks;
     std::vector<std::uint32_t> devices;
     std::vector<Issued> issued;        // by turn
     std::vector<IssuedChunks> chunks;  // by turn; none as coupled flows
     std::vector<std::uint32_t> next;   // by member
-    std::map<std::tuple<sim::CollectiveKind, sim::Bytes, sim::Bytes, sim::Uneven>, sim::TrafficId> traffic;
+    std::map<Key, sim::TrafficId> traffic;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, sim::StreamId> channels;  // and edge
     sim::StreamId closing;
   };
@@ -90,7 +93,10 @@ class Communicators {
   sim::CommunicationId CreateTransfers(GroupState& group, const Collective& collective,
                                        sim::StreamKind stream_kind, sim::Label label);
 
-  sim::CollectiveRequest RequestOf(const Collective& collective) const;
+  sim::CollectiveRequest RequestOf(const GroupState& group, const Collective& collective) const;
+  // DeepEP's, where the scenario has them move such a collective; else nothing, and the device's count.
+  std::optional<hardware::CollectiveTiming> OwnTimingOf(const GroupState& group, const Collective& collective,
+                                                        const sim::CollectiveRequest& request) const;
 
   void Disagree(const GroupState& group, std::uint32_t turn, std::uint32_t member,
                 const Collective& collective);

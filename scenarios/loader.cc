@@ -160,6 +160,7 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
     BuildFabricOf(*parts.topology, top, &scenario);
   }
   if (diagnostics->errors().size() == before) CheckDispatch(top, scenario);
+  if (diagnostics->errors().size() == before) ReadOwnKernels(in, top, &scenario);
   if (diagnostics->errors().size() != before) {
     ExplainPreset(top, scenario);
     return std::nullopt;

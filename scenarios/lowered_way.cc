@@ -11,10 +11,11 @@ namespace {
 using hardware::CollectiveTiming;
 
 // What a device counts as the bytes of a flow: those of bus bandwidth, and where parts are of
-// different sizes what the busiest member sends.
+// different sizes, or members read each other's memory, what the busiest member sends.
 double BusBytes(const sim::CollectiveRequest& request, const sim::CoupledFlow& flow) {
+  const bool custom = request.algorithm && sim::IsCustom(*request.algorithm);
   const bool uniform =
-      request.uneven == sim::Uneven::kNo && request.kind != sim::CollectiveKind::kAllToAllByNode;
+      request.uneven == sim::Uneven::kNo && request.kind != sim::CollectiveKind::kAllToAllByNode && !custom;
   if (uniform) {
     const sim::Fraction factor = sim::BusBandwidthFactor(request.kind, request.group.size());
     return static_cast<double>(flow.size.count()) * static_cast<double>(factor.numerator) /
@@ -42,17 +43,31 @@ sim::ByteRate OwnCopyOf(sim::CollectiveKind kind, const CollectiveTiming& timing
   }
 }
 
+// Of an all-to-all by node: the edges of one flow are all of one kind.
+sim::ByteRate LimitByNode(const sim::CollectiveRequest& request, const sim::CoupledFlow& flow,
+                          const CollectiveTiming& timing) {
+  const std::vector<std::uint32_t>& domain = request.group.domain;
+  const bool inside = domain[flow.edges[0].from] == domain[flow.edges[0].to];
+  return inside ? timing.limit_by_node_inside : timing.limit_by_node_between;
+}
+
 // The fastest progress of a flow that the device allows; zero = as fast as the links.
 sim::ByteRate LimitOf(const topologies::Fabric& fabric, const sim::CollectiveRequest& request,
                       const Planned& plan, std::size_t i, const CollectiveTiming& timing) {
   const sim::CoupledFlow& flow = plan.collective.flows[i];
-  const sim::ByteRate most = plan.nodes == 1   ? timing.limit_inside
-                             : plan.nodes == 2 ? timing.limit_two_nodes
-                                               : timing.limit_more_nodes;
+  const sim::ByteRate by_node = request.kind == sim::CollectiveKind::kAllToAllByNode
+                                    ? LimitByNode(request, flow, timing)
+                                    : sim::ByteRate();
+  const sim::ByteRate most = by_node > sim::ByteRate() ? by_node
+                             : plan.nodes == 1         ? timing.limit_inside
+                             : plan.nodes == 2         ? timing.limit_two_nodes
+                                                       : timing.limit_more_nodes;
   const sim::ByteRate copy = plan.nodes == 1 ? OwnCopyOf(request.kind, timing) : sim::ByteRate();
   if (most == sim::ByteRate() && copy == sim::ByteRate()) return {};
-  // All flows share the device's rate in proportion to their bytes.
-  const double all = static_cast<double>(request.size.count()) / static_cast<double>(flow.size.count());
+  // All flows share the device's rate in proportion to their bytes, unless each has one.
+  const double all = by_node > sim::ByteRate()
+                         ? 1
+                         : static_cast<double>(request.size.count()) / static_cast<double>(flow.size.count());
   const sim::FlowDescription free = FlowOf(flow, plan.loads[i], timing, {});
   double seconds = IdleTimeOfFlow(fabric, free).seconds();
   if (most > sim::ByteRate()) {

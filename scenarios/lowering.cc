@@ -69,7 +69,8 @@ class Planner {
         if (prediction.algorithm == timing.algorithm && prediction.protocol == timing.protocol)
           us = prediction.time_us;
       }
-      if (!predictions.empty() && !us) continue;  // NCCL would not do it
+      // NCCL would not do it.
+      if (!predictions.empty() && !us && !sim::IsCustom(timing.algorithm)) continue;
       ways.push_back(Lower(timing, us).way);
       ways.back().taken = taken.algorithm == ways.back().algorithm && taken.protocol == ways.back().protocol;
     }
@@ -90,6 +91,7 @@ class Planner {
   bool CanUse(const CollectiveTiming& timing) const {
     if (sim::FunctionOf(request_.kind)) {
       if (request_.algorithm && *request_.algorithm != timing.algorithm) return false;
+      if (sim::IsCustom(timing.algorithm) && !request_.algorithm) return false;  // nobody's choice
       const bool switched =
           timing.algorithm == sim::Algorithm::kNvls || timing.algorithm == sim::Algorithm::kNvlsTree;
       return sim::Serves(timing.algorithm, request_.kind, request_.group) && (!switched || HasNvSwitch());
@@ -136,7 +138,7 @@ class Planner {
       plan = plans_.emplace(timing.algorithm, PlanOn(fabric_, request, devices_)).first;
     }
     const int channels =
-        setup_ && sim::FunctionOf(request.kind)
+        setup_ && sim::FunctionOf(request.kind) && !sim::IsCustom(timing.algorithm)
             ? sim::ChannelsUsed(*setup_, group_, timing.algorithm, timing.protocol, request.size)
             : 0;
     const sim::Bytes of_loops = ChunkFor(request, plan->second, timing, channels);
@@ -262,6 +264,14 @@ ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const Collectiv
       edges.emplace(Edge{flow.edges[i].from, flow.edges[i].to}, i);
     }
   }
+  // An edge of an all-to-all by node is of one of its flows.
+  const auto limit_of = [&](Edge edge) {
+    std::size_t flow = 0;
+    if (same.kind == sim::CollectiveKind::kAllToAllByNode) {
+      while (flow + 1 < edge_of.size() && !edge_of[flow].contains(edge)) ++flow;
+    }
+    return whole.limits[flow];
+  };
   for (sim::Transfer& transfer : sim::ExpandIntoChunks(same, taken.chunk)) {
     const auto [loads, is_new] = loads_of.try_emplace({transfer.from, transfer.to});
     const sim::EdgeLoad edge{transfer.from, transfer.to, 1};
@@ -269,7 +279,7 @@ ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const Collectiv
     sim::TrafficDescription traffic{.name = "chunk", .size = transfer.size};
     const std::uint32_t channel = transfer.channel;
     const sim::ByteRate limit = whole.rates.empty()
-                                    ? whole.limits.front()
+                                    ? limit_of({transfer.from, transfer.to})
                                     : whole.rates[channel][edge_of[channel].at({transfer.from, transfer.to})];
     traffic.flows.push_back(FlowOf({.size = transfer.size}, loads->second, *whole.timing, limit));
     chunked.transfers.push_back({std::move(traffic), transfer.from, transfer.to, 2 * channel + transfer.lane,

@@ -75,6 +75,9 @@ struct Offload {
   sim::ByteRate host_rate = {};        // of one rank's update, at most; zero = no limit but the memory's
 };
 
+// All-reduces of tensor groups by one kernel that reads peers' memory, instead of NCCL.
+enum class CustomAllReduce : std::uint8_t { kNone, kOneShot, kTwoShot, kVllm };
+
 struct Training {
   sim::NumberFormat format = sim::NumberFormat::kBf16;           // weights, activations
   sim::NumberFormat gradient_format = sim::NumberFormat::kFp32;  // as reduced over data ranks
@@ -95,6 +98,7 @@ struct Training {
   bool fused_loss = false;
   Offload offload;
   bool mtp = false;  // the model's prediction modules are trained
+  CustomAllReduce tensor_all_reduce = CustomAllReduce::kNone;
 };
 
 // What a framework's preset gave where the scenario does not say.
@@ -110,6 +114,8 @@ struct RoutedExperts {
   double capacity_factor = 0;  // 0 = dropless
   bool overlap_shared = false;
   std::int64_t node_limit = 0;  // 0 = none
+  std::int64_t deepep_sms = 0;  // DeepEP's own figures, with so many SMs; 0 = as fast as the links
+  hardware::Exchange::Kernels deepep_kernels = hardware::Exchange::Kernels::kNormal;
   // By expert group: the choices that its experts get, in any unit; empty = all as many.
   std::vector<std::int64_t> loads;
 

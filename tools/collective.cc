@@ -7,9 +7,11 @@
 #include "scenarios/collective_run/operations_play.h"
 #include "scenarios/output/chrome_trace.h"
 #include "scenarios/output/collective_output.h"
+#include "scenarios/output/exchange_output.h"
 #include "scenarios/output/output_file.h"
 #include "tools/collective_request.h"
 #include "tools/commands.h"
+#include "tools/exchange_request.h"
 #include "tools/interrupt.h"
 
 namespace tools {
@@ -102,6 +104,19 @@ int RunOperations(const Arguments& arguments, const NamedCluster& named, const C
                std::move(files), out, err);
 }
 
+int RunExchange(const Arguments& arguments, const NamedCluster& named, const ExchangeRequest& request,
+                const scenarios::CollectiveHead& head, Files files, std::ostream& out, std::ostream& err) {
+  const auto table = scenarios::PlayExchanges(named.cluster, request.exchange, request.ranks, request.tokens,
+                                              request.options);
+  if (!table.ok()) return Fail(table.error().message, err);
+  if (table.value().stopped) return Interrupted(err);
+  return Write(arguments,
+               {scenarios::ExchangeText(table.value(), named.cluster, head),
+                scenarios::ExchangeJson(table.value(), named.cluster, head), &table.value().last.program,
+                &table.value().last.timeline},
+               std::move(files), out, err);
+}
+
 constexpr const char* kExplanation =
     R"(orrery collective NAME plays one collective at each size, as nccl-tests runs it:
 
@@ -133,6 +148,14 @@ by chunk  with --chunk: the same transfer by transfer, the oracle; diff is how f
     rank 0: all_reduce 8K group 0-1 stream b    # beside the rank's other streams
     rank 0: send 1M to 1                        # and rank 1: recv 1M from 0
   Members that disagree and ranks that wait for each other for ever are deadlocks: status 2, no time.
+
+--algorithm ONE_SHOT, TWO_SHOT: all_reduce by one kernel that reads its peers' memory, as TensorRT-LLM and vLLM
+  do small ones: 2, 4, 6 or 8 ranks of one NVLink domain, up to 8e6 bytes (16e6 of two ranks).
+dispatch, combine: tokens to experts and their sums home by DeepEP, a row for each of --tokens. RDMA and NVLink
+  are GB/s as DeepEP prints them: bytes to nodes and to ranks, a rank's own among them; NIC is what leaves the
+  node. Routing is even; with --node-limit a token takes the nodes of its best single experts, as DeepEP's tests.
+    orrery collective dispatch --hardware h800_sxm --devices 64 --tokens 4096 --node-limit 4
+    orrery collective combine --hardware h800_sxm --devices 64 --kernels low_latency --tokens 128
 )";
 
 int RunCollective(const Arguments& arguments, std::ostream& out, std::ostream& err) {
@@ -144,7 +167,12 @@ int RunCollective(const Arguments& arguments, std::ostream& out, std::ostream& e
   Errors errors;
   const std::optional<NamedCluster> named = ReadCluster(arguments, &diagnostics, &errors);
   CollectiveRequest request;
-  if (named) request = ReadCollectiveRequest(arguments, named->cluster.ranks(), &diagnostics, &errors);
+  ExchangeRequest exchange;
+  const bool exchanges = AsksForExchange(arguments);
+  if (named && exchanges) exchange = ReadExchangeRequest(arguments, named->cluster, &errors);
+  if (named && !exchanges) {
+    request = ReadCollectiveRequest(arguments, named->cluster.ranks(), &diagnostics, &errors);
+  }
   Print(diagnostics, err);
   if (!diagnostics.ok()) errors.insert(errors.begin(), "");
   Files files = FilesOf(arguments, &errors);
@@ -153,9 +181,12 @@ int RunCollective(const Arguments& arguments, std::ostream& out, std::ostream& e
   }
   if (!errors.empty()) return kExitUsage;
   const InterruptWatch watch;
-  request.options.go_on = [&] { return !watch.interrupted(); };
+  request.options.go_on = exchange.options.go_on = [&] { return !watch.interrupted(); };
   const scenarios::CollectiveHead head{named->hardware, named->topology, request.type,
                                        arguments.has("links")};
+  if (exchanges) {
+    return RunExchange(arguments, *named, exchange, head, std::move(files), out, err);
+  }
   if (request.operations) {
     return RunOperations(arguments, *named, request, head, std::move(files), out, err);
   }
@@ -175,34 +206,45 @@ int RunCollective(const Arguments& arguments, std::ostream& out, std::ostream& e
 }  // namespace
 
 Command CollectiveCommand() {
-  return {"collective",
-          "nccl-tests on paper: times, bandwidths and bounds of collectives on any fabric.",
-          "NAME | --job JOB... | --operations FILE [options]",
-          1,
-          {{"hardware", "NAME", "of `orrery list hardware`; h100_sxm"},
-           {"topology", "NAME", "of `orrery list topologies`; one node, rails for more devices"},
-           {"devices", "N", "of the fabric; one node's, or all of an explicit list"},
-           {"set", "PATH=VALUE", "change a field: hardware.node.nics=4", true},
-           {"ranks", "LIST", "members in their order: 0-7, or 0,8,16, or 0-63:8; all devices"},
-           {"minbytes", "SIZE", "8, 64K, 1.5M, 1T; -e, --maxbytes; -i, --stepbytes; -f, --stepfactor", false,
-            'b'},
-           {"maxbytes", "SIZE", "", false, 'e'},
-           {"stepbytes", "SIZE", "", false, 'i'},
-           {"stepfactor", "N", "", false, 'f'},
-           {"datatype", "TYPE", "of what is counted; -r, --root R: its place among the members", false, 'd'},
-           {"root", "R", "", false, 'r'},
-           {"job", "JOB", "\"all_reduce 0-7 1G\": all jobs start together", true},
-           {"background", "JOB", "again and again beside what is measured", true},
-           {"operations", "FILE", "what each rank issues, checked for deadlocks and played"},
-           {"chunk", "", "the slow and exact form too: transfer by transfer"},
-           {"links", "", "the most loaded links of the last row, and who loads them"},
-           {"json", "", "one JSON document; --output FILE: .txt, .json; --trace FILE: a Chrome trace"},
-           {"output", "FILE", ""},
-           {"trace", "FILE", ""},
-           {"explain", "", "what columns, bounds, sizes and files of operations are, with examples"}},
-          "  orrery collective all_reduce --devices 64 -b 8 -e 16G -f 2\n"
-          "  orrery collective alltoall --ranks 0-3 -b 64M --background \"sendrecv 4-7 1G\"\n",
-          RunCollective};
+  return {
+      "collective",
+      "nccl-tests on paper: times, bandwidths and bounds of collectives on any fabric.",
+      "NAME | dispatch | combine | --job JOB... | --operations FILE [options]",
+      1,
+      {{"hardware", "NAME", "of `orrery list hardware`; h100_sxm"},
+       {"topology", "NAME", "of `orrery list topologies`; one node, rails for more devices"},
+       {"devices", "N", "of the fabric; one node's, or all of an explicit list"},
+       {"set", "PATH=VALUE", "change a field: hardware.node.nics=4", true},
+       {"ranks", "LIST", "members in their order: 0-7, or 0,8,16, or 0-63:8; all devices"},
+       {"minbytes", "SIZE", "8, 64K, 1.5M, 1T; -e, --maxbytes; -i, --stepbytes; -f, --stepfactor", false,
+        'b'},
+       {"maxbytes", "SIZE", "", false, 'e'},
+       {"stepbytes", "SIZE", "", false, 'i'},
+       {"stepfactor", "N", "", false, 'f'},
+       {"datatype", "TYPE", "of what is counted; -r, --root R: its place among the members", false, 'd'},
+       {"root", "R", "", false, 'r'},
+       {"job", "JOB", "\"all_reduce 0-7 1G\": all jobs start together", true},
+       {"background", "JOB", "again and again beside what is measured", true},
+       {"operations", "FILE", "what each rank issues, checked for deadlocks and played"},
+       {"chunk", "", "the slow and exact form too: transfer by transfer"},
+       {"links", "", "the most loaded links of the last row, and who loads them"},
+       {"algorithm", "NAME",
+        "ONE_SHOT or TWO_SHOT: a framework's all-reduce over NVLink; else NCCL's choice"},
+       {"kernels", "NAME", "dispatch, combine: normal, low_latency or v2 of DeepEP; --sms N, 24"},
+       {"sms", "N", ""},
+       {"tokens", "LIST", "of each rank, as 128,4096; --hidden N, --top-k N, --experts N; --bf16, else FP8"},
+       {"hidden", "N", ""},
+       {"top-k", "N", ""},
+       {"experts", "N", ""},
+       {"node-limit", "N", "nodes that one token's experts lie on at most"},
+       {"bf16", "", ""},
+       {"json", "", "one JSON document; --output FILE: .txt, .json; --trace FILE: a Chrome trace"},
+       {"output", "FILE", ""},
+       {"trace", "FILE", ""},
+       {"explain", "", "what columns, bounds, sizes and files of operations are, with examples"}},
+      "  orrery collective all_reduce --devices 64 -b 8 -e 16G -f 2\n"
+      "  orrery collective alltoall --ranks 0-3 -b 64M --background \"sendrecv 4-7 1G\"\n",
+      RunCollective};
 }
 
 }  // namespace tools

@@ -115,16 +115,27 @@ void ReadSizes(const Arguments& arguments, CollectiveRequest* request, Errors* e
   }
 }
 
+// A framework's own all-reduce; NCCL's algorithms are its environment's.
+void ReadAlgorithm(const Arguments& arguments, CollectiveJob* job, Errors* errors) {
+  std::optional<sim::Algorithm> algorithm;
+  FlagReader(arguments, {}, errors)
+      .OneOf("algorithm",
+             std::vector<std::pair<std::string, sim::Algorithm>>{{"ONE_SHOT", sim::Algorithm::kOneShot},
+                                                                 {"TWO_SHOT", sim::Algorithm::kTwoShot}},
+             &algorithm);
+  if (algorithm && job->test->kind != sim::CollectiveKind::kAllReduce) {
+    errors->push_back("--algorithm: is of all_reduce; leave it out, or set nccl.environment=NCCL_ALGO=...");
+  }
+  job->algorithm = algorithm;
+}
+
 void ReadSwept(const Arguments& arguments, std::uint32_t ranks, CollectiveRequest* request, Errors* errors) {
   const auto test = scenarios::ParseTest(arguments.positional[0]);
   if (!test.ok()) return errors->push_back(test.error().message);
-  CollectiveJob job{test.value(), {}, std::vector<std::uint32_t>(ranks)};
-  std::iota(job.ranks.begin(), job.ranks.end(), 0u);
-  if (arguments.has("ranks")) {
-    auto list = scenarios::ParseRankList(arguments.value("ranks"), ranks);
-    if (!list.ok()) return errors->push_back("--ranks: " + list.error().message);
-    job.ranks = std::move(list).value();
-  }
+  auto members = ReadRanks(arguments, ranks, errors);
+  if (!members) return;
+  CollectiveJob job{test.value(), {}, *std::move(members)};
+  ReadAlgorithm(arguments, &job, errors);
   std::optional<std::int64_t> root;
   FlagReader(arguments, {}, errors)
       .Number("root", std::int64_t{0}, static_cast<std::int64_t>(job.ranks.size()) - 1, &root);
@@ -134,19 +145,6 @@ void ReadSwept(const Arguments& arguments, std::uint32_t ranks, CollectiveReques
   }
   ReadSizes(arguments, request, errors);
   request->swept = std::move(job);
-}
-
-void ReadJobs(const Arguments& arguments, const char* flag, std::uint32_t ranks,
-              std::vector<CollectiveJob>* jobs, Errors* errors) {
-  if (!arguments.has(flag)) return;
-  for (const std::string& text : arguments.values.at(flag)) {
-    auto job = scenarios::ParseJob(text, ranks);
-    if (job.ok()) {
-      jobs->push_back(std::move(job).value());
-    } else {
-      errors->push_back(std::string("--") + flag + ": " + job.error().message);
-    }
-  }
 }
 
 void ReadOperations(const Arguments& arguments, std::uint32_t ranks, CollectiveRequest* request,
@@ -159,16 +157,41 @@ void ReadOperations(const Arguments& arguments, std::uint32_t ranks, CollectiveR
   errors->insert(errors->end(), mistakes.begin(), mistakes.end());
 }
 
-// Flags that say nothing of what was asked for.
+}  // namespace
+
+void ReadJobs(const Arguments& arguments, const char* flag, std::uint32_t ranks,
+              std::vector<CollectiveJob>* jobs, std::vector<std::string>* errors) {
+  if (!arguments.has(flag)) return;
+  for (const std::string& text : arguments.values.at(flag)) {
+    auto job = scenarios::ParseJob(text, ranks);
+    if (job.ok()) {
+      jobs->push_back(std::move(job).value());
+    } else {
+      errors->push_back(std::string("--") + flag + ": " + job.error().message);
+    }
+  }
+}
+
+std::optional<std::vector<std::uint32_t>> ReadRanks(const Arguments& arguments, std::uint32_t ranks,
+                                                    std::vector<std::string>* errors) {
+  if (arguments.has("ranks")) {
+    auto list = scenarios::ParseRankList(arguments.value("ranks"), ranks);
+    if (list.ok()) return std::move(list).value();
+    errors->push_back("--ranks: " + list.error().message);
+    return std::nullopt;
+  }
+  std::vector<std::uint32_t> all(ranks);
+  std::iota(all.begin(), all.end(), 0u);
+  return all;
+}
+
 void RefuseIdle(const Arguments& arguments, const std::vector<const char*>& idle, const std::string& of,
-                Errors* errors) {
+                std::vector<std::string>* errors) {
   for (const char* flag : idle) {
     if (arguments.has(flag))
       errors->push_back(std::string("--") + flag + ": is not of " + of + "; leave it out");
   }
 }
-
-}  // namespace
 
 std::optional<NamedCluster> ReadCluster(const Arguments& arguments, proto::Diagnostics* diagnostics,
                                         std::vector<std::string>* errors) {
@@ -199,6 +222,8 @@ CollectiveRequest ReadCollectiveRequest(const Arguments& arguments, std::uint32_
                                         proto::Diagnostics* diagnostics, std::vector<std::string>* errors) {
   CollectiveRequest request;
   const bool swept = !arguments.positional.empty();
+  RefuseIdle(arguments, {"tokens", "hidden", "top-k", "experts", "node-limit", "kernels", "sms", "bf16"},
+             swept ? arguments.positional[0] : "what is asked for", errors);
   if (swept + arguments.has("job") + arguments.has("operations") != 1) {
     errors->push_back(
         "one of a collective's name, --job and --operations is wanted; `orrery collective --help`");
@@ -207,7 +232,7 @@ CollectiveRequest ReadCollectiveRequest(const Arguments& arguments, std::uint32_
   if (swept) {
     ReadSwept(arguments, ranks, &request, errors);
   } else {
-    RefuseIdle(arguments, {"minbytes", "maxbytes", "stepbytes", "stepfactor", "ranks", "root"},
+    RefuseIdle(arguments, {"minbytes", "maxbytes", "stepbytes", "stepfactor", "ranks", "root", "algorithm"},
                arguments.has("job") ? "jobs, which say it themselves" : "lists of operations", errors);
   }
   if (arguments.has("operations")) {

@@ -36,6 +36,18 @@ struct CollectiveRequest {
 CollectiveRequest ReadCollectiveRequest(const Arguments& arguments, std::uint32_t ranks,
                                         proto::Diagnostics* diagnostics, std::vector<std::string>* errors);
 
+// Jobs of a flag that may be given often; what is wrong with them goes to `errors`.
+void ReadJobs(const Arguments& arguments, const char* flag, std::uint32_t ranks,
+              std::vector<scenarios::CollectiveJob>* jobs, std::vector<std::string>* errors);
+
+// --ranks, else all of them.
+std::optional<std::vector<std::uint32_t>> ReadRanks(const Arguments& arguments, std::uint32_t ranks,
+                                                    std::vector<std::string>* errors);
+
+// Flags that say nothing of what was asked for.
+void RefuseIdle(const Arguments& arguments, const std::vector<const char*>& idle, const std::string& of,
+                std::vector<std::string>* errors);
+
 }  // namespace tools
 
 #endif  // TOOLS_COLLECTIVE_REQUEST_H_

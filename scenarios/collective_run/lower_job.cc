@@ -5,12 +5,20 @@
 
 #include "scenarios/collective_run/rank_list.h"
 #include "scenarios/collective_run/sizes.h"
+#include "scenarios/custom_all_reduce.h"
 
 namespace scenarios {
 namespace {
 
 // Every pair of an all-to-all has an edge and a route while it is lowered, some 200 bytes.
 constexpr std::size_t kMostMembersAllToAll = 4096;
+
+sim::CollectiveRequest RequestOf(const Cluster& cluster, const CollectiveJob& job) {
+  if (!job.exchange) return {.kind = job.test->kind, .size = job.size, .algorithm = job.algorithm};
+  const auto group = ExchangeGroupOf(cluster.fabric, job.ranks);
+  CHECK(group.has_value());
+  return VolumeOf(*job.exchange, *group).request;
+}
 
 }  // namespace
 
@@ -20,8 +28,13 @@ std::string ToText(const CollectiveJob& job) {
   return text;
 }
 
-std::optional<sim::Error> WhyNotLower(const CollectiveJob& job) {
-  if (job.test->kind != sim::CollectiveKind::kAllToAll || job.ranks.size() <= kMostMembersAllToAll) {
+std::optional<sim::Error> WhyNotLower(const Cluster& cluster, const CollectiveJob& job) {
+  if (job.algorithm) {
+    const auto why = WhyNotCustom(cluster.fabric, cluster.device, *job.algorithm, job.size, job.ranks);
+    if (why) return sim::Error{ToText(job) + ": " + why->message};
+  }
+  if (RequestOf(cluster, job).kind != sim::CollectiveKind::kAllToAll ||
+      job.ranks.size() <= kMostMembersAllToAll) {
     return std::nullopt;
   }
   return sim::Error{std::string(job.test->name) + " of " + std::to_string(job.ranks.size()) +
@@ -37,25 +50,31 @@ std::vector<std::uint32_t> MembersOf(const CollectiveJob& job) {
 }
 
 sim::TrafficDescription LowerJob(const Cluster& cluster, const CollectiveJob& job) {
-  return LowerCollective(cluster.fabric, cluster.device, job.test->kind, job.size, MembersOf(job));
+  if (job.exchange) return LowerExchange(cluster.fabric, cluster.device, *job.exchange, job.ranks);
+  return LowerCollective(cluster.fabric, cluster.device, RequestOf(cluster, job), MembersOf(job));
 }
 
 ChunkedTraffic LowerJobIntoChunks(const Cluster& cluster, const CollectiveJob& job) {
-  return LowerIntoChunks(cluster.fabric, cluster.device, job.test->kind, job.size, MembersOf(job));
+  if (job.exchange) return LowerExchangeIntoChunks(cluster.fabric, cluster.device, *job.exchange, job.ranks);
+  return LowerIntoChunks(cluster.fabric, cluster.device, RequestOf(cluster, job), MembersOf(job));
 }
 
 std::optional<CollectiveWay> WayOf(const Cluster& cluster, const CollectiveJob& job) {
-  return WayOf(cluster.fabric, cluster.device, {.kind = job.test->kind, .size = job.size}, MembersOf(job));
+  if (job.exchange) return std::nullopt;
+  return WayOf(cluster.fabric, cluster.device, RequestOf(cluster, job), MembersOf(job));
 }
 
+// What the job's own choice is compared with: NCCL's too, where it is a framework's.
 std::vector<CollectiveWay> WaysOf(const Cluster& cluster, const CollectiveJob& job) {
+  if (job.exchange) return {};
   return WaysOf(cluster.fabric, cluster.device, {.kind = job.test->kind, .size = job.size}, MembersOf(job));
 }
 
 // An edge carries its part of its flow's volume in chunks, with a smaller one at each step of the last loop.
 std::int64_t MostTransfersOf(const Cluster& cluster, const CollectiveJob& job) {
   const std::vector<std::uint32_t> members = MembersOf(job);
-  sim::CollectiveRequest request{job.test->kind, job.size, CommunicatorOf(cluster.fabric, members)};
+  sim::CollectiveRequest request = RequestOf(cluster, job);
+  request.group = CommunicatorOf(cluster.fabric, members);
   if (const auto way = WayOf(cluster, job); way && sim::FunctionOf(request.kind))
     request.algorithm = way->algorithm;
   const sim::CollectivePlan plan = sim::PlanCollective(request);

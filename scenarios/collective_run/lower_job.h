@@ -10,6 +10,7 @@
 
 #include "hardware/device.h"
 #include "scenarios/collective_run/nccl_tests.h"
+#include "scenarios/expert_exchange.h"
 #include "scenarios/lowering.h"
 #include "topologies/fabric.h"
 
@@ -25,16 +26,19 @@ struct Cluster {
 
 struct CollectiveJob {
   const NcclTest* test = nullptr;
-  sim::Bytes size;                   // as nccl-tests counts it
-  std::vector<std::uint32_t> ranks;  // the members, as devices of the fabric; each once
-  std::uint32_t root = 0;            // position in `ranks`, where the test has a root
+  sim::Bytes size;                               // as nccl-tests counts it
+  std::vector<std::uint32_t> ranks;              // the members, as devices of the fabric; each once
+  std::uint32_t root = 0;                        // position in `ranks`, where the test has a root
+  std::optional<sim::Algorithm> algorithm = {};  // a framework's own; else NCCL chooses
+  std::optional<ExpertExchange> exchange = {};   // of kDispatch and kCombine; `size` is what VolumeOf says
 };
 
 // "all_reduce 0-7 1G"
 std::string ToText(const CollectiveJob& job);
 
-// Why a job cannot be lowered: too many pairs. Empty: it can.
-std::optional<sim::Error> WhyNotLower(const CollectiveJob& job);
+// Why a job cannot be lowered: too many pairs; what a framework's own all-reduce does not take. Empty: it
+// can.
+std::optional<sim::Error> WhyNotLower(const Cluster& cluster, const CollectiveJob& job);
 
 // How it is done, and all ways that there are; see lowering.h.
 std::optional<CollectiveWay> WayOf(const Cluster& cluster, const CollectiveJob& job);

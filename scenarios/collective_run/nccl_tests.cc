@@ -30,6 +30,8 @@ constexpr std::int64_t kPartAlignment = 16;  // bytes
 
 const NcclTest kSend = {"send", CollectiveKind::kSendRecv, "none", false, false};
 const NcclTest kReceive = {"recv", CollectiveKind::kSendRecv, "none", false, false};
+const NcclTest kDispatch = {"dispatch", CollectiveKind::kAllToAllByNode, "none", false, false};
+const NcclTest kCombine = {"combine", CollectiveKind::kAllToAllByNode, "sum", false, false};
 
 std::span<const NcclTest> NcclTests() { return kTests; }
 

@@ -30,6 +30,8 @@ const NcclTest* FindNcclTest(std::string_view name);  // null: none is called so
 // The two sides of a message from a group's first rank to its second, for lists of operations;
 // no programs of nccl-tests.
 extern const NcclTest kSend, kReceive;
+// DeepEP's two operations; no programs of nccl-tests either.
+extern const NcclTest kDispatch, kCombine;
 
 struct DataType {
   const char* name;  // "bfloat16", as -d takes it

@@ -33,7 +33,7 @@ sim::Result<PlayedOperations> PlayOperations(const Cluster& cluster, const Opera
   PlayedOperations played;
   for (const Meeting& meeting : check.meetings) {
     CollectiveJob job = JobOf(list, meeting);
-    if (const auto why = WhyNotLower(job)) return *why;
+    if (const auto why = WhyNotLower(cluster, job)) return *why;
     const auto [traffic, is_new] =
         traffics.try_emplace({job.test, job.size, meeting.group, job.root}, sim::TrafficId());
     if (is_new) traffic->second = builder.AddTraffic(LowerJob(cluster, job));

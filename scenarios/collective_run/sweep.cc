@@ -12,7 +12,7 @@ double Ratio(sim::Duration a, sim::Duration b) {
 
 bool LeftWithoutAlgorithm(const Cluster& cluster, const CollectiveJob& job) {
   const sim::NcclGroup group = sim::GroupOf(CommunicatorOf(cluster.fabric, job.ranks));
-  return sim::FunctionOf(job.test->kind) && group.ranks > 1 &&
+  return sim::FunctionOf(job.test->kind) && !job.algorithm && group.ranks > 1 &&
          !sim::Predict(cluster.device.nccl, group, job.test->kind, std::max(job.size, sim::Bytes(1)));
 }
 
@@ -21,7 +21,7 @@ std::optional<sim::Error> WhyNot(const Cluster& cluster, const std::vector<Colle
                                  const PlayOptions& options) {
   for (const auto* list : {&jobs, &options.background}) {
     for (const CollectiveJob& job : *list) {
-      if (auto why = WhyNotLower(job)) return why;
+      if (auto why = WhyNotLower(cluster, job)) return why;
       if (LeftWithoutAlgorithm(cluster, job)) {
         return sim::Error{"NCCL's environment leaves " + ToText(job) + " no algorithm and protocol"};
       }

@@ -51,6 +51,10 @@ const char* ToText(Algorithm algorithm) {
       return "PAT";
     case Algorithm::kPointToPoint:
       return "P2P";
+    case Algorithm::kOneShot:
+      return "OneShot";
+    case Algorithm::kTwoShot:
+      return "TwoShot";
   }
   return "?";
 }

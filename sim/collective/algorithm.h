@@ -23,8 +23,12 @@ enum class Algorithm : std::uint8_t {
   kNvlsTree,  // NVLS inside nodes, a double binary tree over them
   kPat,       // parallel aggregated trees: log2(n) steps, one rank a node
   kPointToPoint,
+  // Not NCCL's, and never its choice: frameworks' all-reduces of one kernel, by reading peers' memory.
+  kOneShot,
+  kTwoShot,
 };
-inline constexpr std::size_t kAlgorithmCount = 8;
+inline constexpr std::size_t kAlgorithmCount = 8;  // of NCCL
+constexpr bool IsCustom(Algorithm algorithm) { return algorithm >= Algorithm::kOneShot; }
 const char* ToText(Algorithm algorithm);  // "Tree", "Ring", ... as NCCL writes it
 
 // How data and "it is there" travel together: a flag in every 8 bytes, in

@@ -64,6 +64,13 @@ std::vector<Transfer> ExpandNvlsTree(const CollectiveRequest& request, Bytes chu
 CollectivePlan PlanPat(const CollectiveRequest& request);
 std::vector<Transfer> ExpandPat(const CollectiveRequest& request, Bytes chunk);
 
+// direct_reads.cc: one kernel reads all others' buffers, or a part and then the others' sums; all-reduce in a
+// domain. Not NCCL's.
+CollectivePlan PlanOneShot(const CollectiveRequest& request);
+std::vector<Transfer> ExpandOneShot(const CollectiveRequest& request, Bytes chunk);
+CollectivePlan PlanTwoShot(const CollectiveRequest& request);
+std::vector<Transfer> ExpandTwoShot(const CollectiveRequest& request, Bytes chunk);
+
 // gather_scatter.cc: every member to the root, or back.
 CollectivePlan PlanGatherScatter(const CollectiveRequest& request);
 std::vector<Transfer> ExpandGatherScatter(const CollectiveRequest& request, Bytes chunk);

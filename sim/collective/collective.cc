@@ -31,6 +31,8 @@ constexpr CollectiveAlgorithm kAlgorithms[] = {
     {"NVLS", Algorithm::kNvls, kNvlsKinds, PlanNvls, ExpandNvls},
     {"NVLS tree", Algorithm::kNvlsTree, kTreeKinds, PlanNvlsTree, ExpandNvlsTree},
     {"PAT", Algorithm::kPat, kPatKinds, PlanPat, ExpandPat},
+    {"one shot", Algorithm::kOneShot, kTreeKinds, PlanOneShot, ExpandOneShot},
+    {"two shots", Algorithm::kTwoShot, kTreeKinds, PlanTwoShot, ExpandTwoShot},
     {"all-to-all", kP2p, kAllToAllKinds, PlanAllToAll, ExpandAllToAll},
     {"all-to-all by node", kP2p, kByNodeKinds, PlanAllToAllByNode, ExpandAllToAllByNode},
     {"gather and scatter", kP2p, kRootKinds, PlanGatherScatter, ExpandGatherScatter},
@@ -109,6 +111,9 @@ bool Serves(Algorithm algorithm, CollectiveKind kind, const Communicator& group)
     }
     case Algorithm::kPat:
       return known && members.size() == group.size();
+    case Algorithm::kOneShot:
+    case Algorithm::kTwoShot:
+      return known && members.size() == 1;
     default:
       return known;
   }

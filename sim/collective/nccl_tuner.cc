@@ -69,6 +69,8 @@ class Model {
         return simple && moves_parts && setup_.environment.pat && setup_.version >= kV2_23 &&
                group_.ranks == group_.nodes;
       case Algorithm::kPointToPoint:
+      case Algorithm::kOneShot:
+      case Algorithm::kTwoShot:
         return false;
     }
     return false;
@@ -126,6 +128,8 @@ class Model {
       case Algorithm::kPat:
         return base + Log2(group_.nodes) * (between / 3.5) + group_.ranks * 2.8;
       case Algorithm::kPointToPoint:
+      case Algorithm::kOneShot:
+      case Algorithm::kTwoShot:
         return 0;
     }
     return 0;

@@ -128,9 +128,9 @@ TEST(PlayTogether, SaysWhoSharesRanksWithWhom) {
 // 4,097 ranks have 16.8 million pairs.
 TEST(WhyNotLower, IsAnAllToAllOfTooManyPairs) {
   CollectiveJob job{FindNcclTest("alltoall"), 1_GiB, std::vector<std::uint32_t>(4097)};
-  EXPECT_TRUE(WhyNotLower(job).has_value());
+  EXPECT_TRUE(WhyNotLower(Cluster{}, job).has_value());
   job.ranks.pop_back();
-  EXPECT_FALSE(WhyNotLower(job).has_value());
+  EXPECT_FALSE(WhyNotLower(Cluster{}, job).has_value());
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// DeepEP's kernels in a device's file: checked, and converted. For device_check.cc and device_convert.cc.
+
+#ifndef HARDWARE_DEVICE_EXCHANGES_H_
+#define HARDWARE_DEVICE_EXCHANGES_H_
+
+#include "hardware/device.h"
+#include "proto/text_reader.h"
+
+namespace orrery::config {
+class Hardware;
+}
+
+namespace hardware {
+
+// What is wrong between fields; each by itself has been looked at.
+void CheckExchanges(const orrery::config::Hardware& message, const proto::Field& root,
+                    proto::Diagnostics* diagnostics);
+
+std::vector<Exchange> ConvertExchanges(const orrery::config::Hardware& message);
+
+}  // namespace hardware
+
+#endif  // HARDWARE_DEVICE_EXCHANGES_H_
