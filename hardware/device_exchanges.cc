@@ -5,15 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "hardware/file_units.h"
 #include "proto/hardware.pb.h"
 
 namespace hardware {
 namespace {
 
 using orrery::config::Hardware;
-
-sim::ByteRate Gb(double gb_per_s) { return sim::ByteRate::GigabytesPerSecond(gb_per_s); }
-sim::Duration Us(double us) { return sim::Duration::FromSeconds(us * 1e-6); }
 
 Exchange::Kernels ConvertKernels(Hardware::ExchangeKernels kernels) {
   if (kernels == Hardware::LOW_LATENCY) return Exchange::Kernels::kLowLatency;

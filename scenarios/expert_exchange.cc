@@ -31,7 +31,7 @@ Counted CountedOf(const sim::CollectiveRequest& request, ExchangeGroup group) {
 }
 
 // The rate at which `bytes` take so long; zero = no limit.
-sim::ByteRate RateOf(double bytes, double seconds) {
+sim::ByteRate RateFor(double bytes, double seconds) {
   if (bytes <= 0 || seconds <= 0) return {};
   return sim::ByteRate::MilliBytesPerSecond(
       static_cast<std::int64_t>(std::clamp(bytes / seconds * 1e3, 1.0, 9e18)));
@@ -87,13 +87,13 @@ CollectiveTiming ExchangeTiming(const hardware::Exchange& figures, const sim::No
   if (figures.of_sm > sim::ByteRate()) rate = std::min(rate, Number(sms) * figures.of_sm.bytes_per_second());
   const double inside = counted.inside / rate;
   if (request.kind == sim::CollectiveKind::kAllToAllByNode) {
-    timing.limit_by_node_inside = RateOf(Number(request.inside), inside);
+    timing.limit_by_node_inside = RateFor(Number(request.inside), inside);
     timing.limit_by_node_between = figures.between;
     return timing;
   }
   const double slower = std::max(inside, counted.between / figures.between.bytes_per_second());
   const double sent = Number(request.size) * (1 - 1 / Number(group.ranks));
-  timing.limit_inside = timing.limit_two_nodes = timing.limit_more_nodes = RateOf(sent, slower);
+  timing.limit_inside = timing.limit_two_nodes = timing.limit_more_nodes = RateFor(sent, slower);
   return timing;
 }
 
