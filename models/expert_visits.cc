@@ -19,8 +19,9 @@ struct Router {
   // One expert more, the `taken`-th from 0. What takes the bin's own is left out.
   Chances After(const Chances& before, std::int64_t taken) const {
     Chances after;
-    for (const auto& [state, chance] : before) {
+    for (const auto& [state, likelihood] : before) {
       const auto& [touched, here] = state;
+      const double chance = likelihood;
       const bool full = touched == limit;
       const std::int64_t left = (full ? limit * of_node : experts) - taken;
       const auto add = [&](std::int64_t more, State next) {

@@ -69,10 +69,10 @@ sim::Result<ExchangeTable> PlayExchanges(const Cluster& cluster, ExpertExchange 
                       .last = {}};
   for (const std::int64_t each : tokens) {
     exchange.tokens = each;
-    ExchangeRow row{.job = {exchange.combine ? &kCombine : &kDispatch, {}, ranks},
-                    .volume = VolumeOf(exchange, table.group),
-                    .time = {},
-                    .chunk_time = {}};
+    ExchangeRow row;
+    row.job.test = exchange.combine ? &kCombine : &kDispatch;
+    row.job.ranks = ranks;
+    row.volume = VolumeOf(exchange, table.group);
     row.job.exchange = exchange;
     row.job.size = row.volume.request.size;
     if (options.chunks) {

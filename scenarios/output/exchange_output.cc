@@ -41,17 +41,17 @@ std::string ExchangeHead(const ExchangeTable& table) {
   if (exchange.node_limit > 0) {
     text += " on " + std::to_string(exchange.node_limit) + " nodes at most";
   }
-  text += Printed(": %.3f of %lld nodes", volume.nodes, static_cast<long long>(table.group.nodes));
+  text += Printed("\n# a token visits %.3f of %lld nodes", volume.nodes,
+                  static_cast<long long>(table.group.nodes));
   if (!IsLowLatency(exchange)) {
-    text +=
-        Printed(" and %.3f of %lld ranks a token", volume.ranks, static_cast<long long>(table.group.ranks));
+    text += Printed(" and %.3f of %lld ranks", volume.ranks, static_cast<long long>(table.group.ranks));
   }
   return text + '\n';
 }
 
 std::string ExchangeRowText(const ExchangeRow& row, bool several_nodes) {
   std::string text =
-      Printed("%12lld  %14.0f  %14.0f  %14.0f  %9.2f", static_cast<long long>(row.job.exchange->tokens),
+      Printed("%12lld  %12.0f  %12.0f  %12.0f  %9.2f", static_cast<long long>(row.job.exchange->tokens),
               row.volume.to_nodes, row.volume.to_ranks, row.volume.out_of_node, row.time.seconds() * 1e6);
   text += several_nodes ? Printed("  %7.2f  %7.2f  %7.2f", row.rdma(), row.nvlink(), row.out_of_node())
                         : Printed("  %7s  %7.2f  %7s", "-", row.nvlink(), "-");
@@ -73,10 +73,10 @@ std::string ExchangeText(const ExchangeTable& table, const Cluster& cluster, con
   for (const CollectiveJob& job : table.background) {
     text += "# background, again and again: " + ToText(job) + '\n';
   }
-  text += "#\n" + Printed("# %10s  %14s  %14s  %14s  %9s  %7s  %7s  %7s", "tokens", "to nodes", "to ranks",
+  text += "#\n" + Printed("# %10s  %12s  %12s  %12s  %9s  %7s  %7s  %7s", "tokens", "to nodes", "to ranks",
                           "out of node", "time", "RDMA", "NVLink", "NIC");
   if (chunks) text += Printed("  %9s  %5s", "by chunk", "diff");
-  text += '\n' + Printed("# %10s  %14s  %14s  %14s  %9s  %7s  %7s  %7s", "(a rank)", "(B)", "(B)", "(B)",
+  text += '\n' + Printed("# %10s  %12s  %12s  %12s  %9s  %7s  %7s  %7s", "(a rank)", "(B)", "(B)", "(B)",
                          "(us)", "(GB/s)", "(GB/s)", "(GB/s)");
   if (chunks) text += Printed("  %9s  %5s", "(us)", "(%)");
   text += '\n';

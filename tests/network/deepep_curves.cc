@@ -94,7 +94,8 @@ std::vector<ComparedExchange> CompareExchanges() {
     std::iota(ranks.begin(), ranks.end(), 0u);
     ComparedExchange one{.row = std::move(row), .volume = {}};
     one.volume = VolumeOf(one.row.exchange, {one.row.ranks, one.row.nodes});
-    one.simulated = IdleTime(fabric, LowerExchange(fabric, device, one.row.exchange, ranks)).seconds();
+    one.simulated =
+        scenarios::IdleTime(fabric, LowerExchange(fabric, device, one.row.exchange, ranks)).seconds();
     compared.push_back(std::move(one));
   }
   return compared;

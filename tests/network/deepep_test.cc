@@ -28,7 +28,8 @@ TEST(DeepEp, PageIsWhatTheTableAndTheModelsGive) {
 TEST(DeepEp, RowsAreWithinAFewPerCentByKernelsAndPlaces) {
   std::map<std::tuple<std::string, std::string, bool, bool>, std::vector<double>> errors;
   for (const ComparedExchange& one : All()) {
-    errors[{one.row.gpu, ToText(one.row.exchange.kernels), one.row.exchange.combine, one.row.nodes > 1}]
+    errors[{one.row.gpu, scenarios::ToText(one.row.exchange.kernels), one.row.exchange.combine,
+            one.row.nodes > 1}]
         .push_back(one.error());
   }
   EXPECT_EQ(errors.size(), 22u);

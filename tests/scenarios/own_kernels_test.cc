@@ -117,8 +117,8 @@ double StepOf(const Sets& sets) {
 }
 
 // 32 tokens of 4,096 channels in BF16 are 256 KiB, which one shot of four ranks sends in 5.7 us and NCCL in
-// twice that and more; 2,048 tokens are 16.8 MB, which none of the kernels takes.
-TEST(OwnKernelSteps, ReduceSmallTensorsFasterAndLargeOnesAsBefore) {
+// twice that and more; 2,048 tokens are 16.8 MB, which none of the kernels takes; the loss's 8 KiB they do.
+TEST(OwnKernelSteps, ReduceSmallTensorsFasterAndLeaveLargeOnesToNccl) {
   Sets small = {{"batch.sequence_length", "32"}, {"model.layers", "2"}};
   Sets large = {{"batch.sequence_length", "2048"}, {"model.layers", "2"}};
   const double small_nccl = StepOf(small), large_nccl = StepOf(large);
@@ -126,7 +126,7 @@ TEST(OwnKernelSteps, ReduceSmallTensorsFasterAndLargeOnesAsBefore) {
     small.emplace_back("training.tensor_all_reduce", kind);
     large.emplace_back("training.tensor_all_reduce", kind);
     EXPECT_LT(StepOf(small), small_nccl) << kind;
-    EXPECT_EQ(StepOf(large), large_nccl) << kind;
+    EXPECT_NEAR(StepOf(large), large_nccl, 0.01 * large_nccl) << kind;
     small.pop_back();
     large.pop_back();
   }
