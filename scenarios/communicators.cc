@@ -67,7 +67,6 @@ void Communicators::Disagree(const GroupState& group, std::uint32_t turn, std::u
       said(member, collective.kind, collective.size) + "; all members must issue the same sequence"};
 }
 
-// The algorithm that the scenario has instead of NCCL's choice.
 std::optional<sim::Algorithm> OwnAlgorithmOf(const Scenario& scenario, const Collective& collective,
                                              std::size_t members) {
   const CustomAllReduce kind = scenario.training.tensor_all_reduce;

@@ -33,6 +33,10 @@ struct Collective {
   bool homeward = false;                  // of experts' all-to-alls: a combine
 };
 
+// The algorithm that the scenario has instead of NCCL's choice: training.tensor_all_reduce.
+std::optional<sim::Algorithm> OwnAlgorithmOf(const Scenario& scenario, const Collective& collective,
+                                             std::size_t members);
+
 class Communicators {
  public:
   // The builder and the scenario must outlive this.
