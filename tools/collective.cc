@@ -150,11 +150,12 @@ by chunk  with --chunk: the same transfer by transfer, the oracle; diff is how f
     rank 0: send 1M to 1                        # and rank 1: recv 1M from 0
   Members that disagree and ranks that wait for each other for ever are deadlocks: status 2, no time.
 
---algorithm ONE_SHOT, TWO_SHOT: all_reduce by one kernel that reads its peers' memory, as TensorRT-LLM and vLLM
-  do small ones: 2, 4, 6 or 8 ranks of one NVLink domain, up to 8e6 bytes (16e6 of two ranks).
-dispatch, combine: tokens to experts and their sums home by DeepEP, a row for each of --tokens. RDMA and NVLink
-  are GB/s as DeepEP prints them: bytes to nodes and to ranks, a rank's own among them; NIC is what leaves the
-  node. Routing is even; with --node-limit a token takes the nodes of its best single experts, as DeepEP's tests.
+--algorithm ONE_SHOT, TWO_SHOT: all_reduce by one kernel that reads its peers' memory, as TensorRT-LLM and
+  vLLM do small ones: 2, 4, 6 or 8 ranks of one NVLink domain, up to 8e6 bytes (16e6 of two ranks).
+dispatch, combine: tokens to experts and their sums home by DeepEP, a row for each of --tokens. RDMA and
+  NVLink are GB/s as DeepEP prints them: bytes to nodes and to ranks, a rank's own among them; NIC is what
+  leaves the node. Routing is even; with --node-limit a token takes the nodes of its best single experts, as
+  in DeepEP's tests.
     orrery collective dispatch --hardware h800_sxm --devices 64 --tokens 4096 --node-limit 4
     orrery collective combine --hardware h800_sxm --devices 64 --kernels low_latency --tokens 128
 )";

@@ -6,10 +6,13 @@
 
 #include <numeric>
 
+#include "hardware/device_cost_model.h"
 #include "hardware/device_reader.h"
+#include "scenarios/collective_use.h"
 #include "scenarios/custom_all_reduce.h"
 #include "scenarios/lowering.h"
 #include "scenarios/run.h"
+#include "scenarios/step_builder.h"
 #include "tests/scenarios/loading.h"
 #include "tests/topologies/fabric_testing.h"
 
@@ -130,6 +133,20 @@ TEST(OwnKernelSteps, ReduceSmallTensorsFasterAndLeaveLargeOnesToNccl) {
     small.pop_back();
     large.pop_back();
   }
+}
+
+TEST(OwnKernelSteps, AreReportedAsWhatTheyRun) {
+  const Loading job = Load(
+      {{"batch.sequence_length", "32"}, {"model.layers", "2"}, {"training.tensor_all_reduce", "ONE_SHOT"}});
+  ASSERT_TRUE(job.scenario);
+  const StepProgram steps =
+      BuildSteps(*job.scenario, hardware::DeviceCostModel(job.scenario->device)).value();
+  int tensor = 0;
+  for (const CollectiveReport& one : CollectivesOf(*job.scenario, steps.program, sim::Rank(0))) {
+    EXPECT_EQ(one.algorithm == "OneShot", one.purpose == "tensor" && one.kind == "all-reduce") << one.purpose;
+    tensor += one.algorithm == "OneShot" ? 1 : 0;
+  }
+  EXPECT_GE(tensor, 1);
 }
 
 const Sets kExperts = {{"model", "mixtral_8x7b"},       {"model.layers", "2"},
