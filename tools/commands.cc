@@ -5,7 +5,7 @@ namespace tools {
 std::vector<Command> Commands() {
   return {RunCommand(),        CheckCommand(),       BudgetCommand(),  PlanCommand(),
           CollectiveCommand(), UtilisationCommand(), ListCommand(),    ScheduleCommand(),
-          TopologyCommand(),   ImportCommand(),      ValidateCommand()};
+          TopologyCommand(),   ImportCommand(),      ValidateCommand(), CalibrateCommand()};
 }
 
 }  // namespace tools

@@ -37,19 +37,19 @@ void AddErrors(const Rows& rows, std::vector<std::string>* cells) {
                                pages::Percent(errors.mape), Signed(errors.bias)});
 }
 
-bool Large(const Compared& one) { return one.row.bytes >= kMiB; }
+bool Large(const Compared& one) { return one.row.bytes.count() >= kMiB; }
 
 std::string ByDevice(const std::vector<Compared>& compared, bool one_node) {
   std::set<std::pair<std::string, std::string>> keys;
   for (const Compared& one : compared) {
-    if ((one.row.nodes == 1) == one_node) keys.insert({one.row.gpu, one.row.collective});
+    if ((one.row.nodes == 1) == one_node) keys.insert({one.row.device, one.row.collective});
   }
   std::string table = pages::TableHead(
       {"device", "collective", "rows from 1 MiB", "mean error", "bias", "rows below", "mean error", "bias"});
   for (const auto& [gpu, collective] : keys) {
     const auto of = [&, gpu = gpu, collective = collective](bool large) {
       return Select(compared, [&](const Compared& one) {
-        return one.row.gpu == gpu && one.row.collective == collective && (one.row.nodes == 1) == one_node &&
+        return one.row.device == gpu && one.row.collective == collective && (one.row.nodes == 1) == one_node &&
                Large(one) == large;
       });
     };
@@ -70,7 +70,7 @@ std::string BySize(const std::vector<Compared>& compared) {
   std::string table = pages::TableHead({"bytes", "rows", "mean error", "bias"});
   for (std::int64_t low = 1; low <= (std::int64_t{1} << 34); low *= 8) {
     const Rows rows = Select(compared, [&](const Compared& one) {
-      return one.row.nodes == 1 && one.row.bytes >= low && one.row.bytes < 8 * low;
+      return one.row.nodes == 1 && one.row.bytes.count() >= low && one.row.bytes.count() < 8 * low;
     });
     if (rows.empty()) continue;
     std::vector<std::string> cells = {SizeText(low) + " and more"};
@@ -90,8 +90,8 @@ std::string Worst(const std::vector<Compared>& compared, bool one_node, std::siz
                                         "measured, us", "simulated, us", "off", "by", "source, line"});
   for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
     const Measured& row = rows[i]->row;
-    table += pages::TableLine({row.gpu, pages::Count(row.ranks), pages::Count(row.nodes), row.nccl,
-                               row.collective, SizeText(row.bytes), Microseconds(row.seconds),
+    table += pages::TableLine({row.device, pages::Count(row.ranks), pages::Count(row.nodes), row.nccl,
+                               row.collective, SizeText(row.bytes.count()), Microseconds(row.seconds),
                                Microseconds(rows[i]->simulated), Signed(rows[i]->error()), rows[i]->way,
                                row.source + ", " + pages::Count(row.line)});
   }
@@ -101,7 +101,7 @@ std::string Worst(const std::vector<Compared>& compared, bool one_node, std::siz
 std::string LeftOut(const std::vector<Measured>& all) {
   std::map<std::tuple<std::string, std::string>, std::int64_t> rows;
   for (const Measured& row : all) {
-    if (const auto why = WhyNot(row)) ++rows[{*why, row.gpu + ", " + row.source}];
+    if (const auto why = WhyNot(row)) ++rows[{*why, row.device + ", " + row.source}];
   }
   std::string text = pages::TableHead({"why", "rows", "of"});
   for (const auto& [key, count] : rows)
