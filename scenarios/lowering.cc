@@ -156,7 +156,11 @@ class Planner {
                       const CollectiveTiming& timing, int channels) const {
     const bool tree =
         timing.algorithm == sim::Algorithm::kTree || timing.algorithm == sim::Algorithm::kNvlsTree;
-    if (!setup_ || !tree || chunk_ != kNcclChunk) return chunk_;
+    if (!setup_ || chunk_ != kNcclChunk) return chunk_;
+    if (timing.algorithm == sim::Algorithm::kNvls) {
+      return channels * sim::NvlsChunk(group_, request.size, channels);
+    }
+    if (!tree) return chunk_;
     // Of NVLSTree every channel moves a slice of each head, over one of the two trees.
     const std::size_t shares = timing.algorithm == sim::Algorithm::kTree ? plan.collective.flows.size() : 2;
     const std::int64_t channels_a_flow =

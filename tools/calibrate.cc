@@ -50,8 +50,8 @@ std::optional<std::string> RefusalOf(const Arguments& arguments) {
   return std::nullopt;
 }
 
-std::vector<std::pair<std::string, std::string>> ConditionsOf(const Arguments& arguments,
-                                                              proto::Diagnostics* diagnostics) {
+std::vector<std::pair<std::string, std::string>> WhereOf(const Arguments& arguments,
+                                                         proto::Diagnostics* diagnostics) {
   std::vector<std::pair<std::string, std::string>> conditions;
   if (!arguments.has("where")) return conditions;
   for (const std::string& condition : arguments.values.at("where")) {
@@ -68,7 +68,7 @@ std::vector<std::pair<std::string, std::string>> ConditionsOf(const Arguments& a
 std::vector<scenarios::MeasuredCollective> ReadRows(const Arguments& arguments,
                                                     const std::vector<std::string>& files,
                                                     proto::Diagnostics* diagnostics) {
-  const auto where = ConditionsOf(arguments, diagnostics);
+  const auto where = WhereOf(arguments, diagnostics);
   const scenarios::NcclTestsDefaults defaults{arguments.value("collective"), arguments.value("nccl")};
   std::vector<scenarios::MeasuredCollective> rows;
   for (const std::string& file : files) {

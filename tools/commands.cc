@@ -3,8 +3,8 @@
 namespace tools {
 
 std::vector<Command> Commands() {
-  return {RunCommand(),        CheckCommand(),       BudgetCommand(),  PlanCommand(),
-          CollectiveCommand(), UtilisationCommand(), ListCommand(),    ScheduleCommand(),
+  return {RunCommand(),        CheckCommand(),       BudgetCommand(),   PlanCommand(),
+          CollectiveCommand(), UtilisationCommand(), ListCommand(),     ScheduleCommand(),
           TopologyCommand(),   ImportCommand(),      ValidateCommand(), CalibrateCommand()};
 }
 

@@ -109,7 +109,8 @@ Figures FitWay(const Figures& start, std::span<const CollectivePoint* const> poi
 }
 
 std::string CurveOf(const MeasuredCollective& row) {
-  return row.device + ' ' + row.collective + ' ' + std::to_string(row.ranks);
+  return row.device + ' ' + row.collective + ' ' + std::to_string(row.ranks) +
+         (row.source.empty() ? "" : " of " + row.source);
 }
 
 sim::Result<Calibration> CalibrateCollectives(const hardware::Device& first, const DeviceFinder& find,
@@ -142,8 +143,7 @@ sim::Result<Calibration> CalibrateCollectives(const hardware::Device& first, con
     const Way way{timing.algorithm, timing.protocol};
     const auto is_of = [&](const CalibratedRow& row) { return WayOfPoint(row.point) == way; };
     if (!std::any_of(calibration.rows.begin(), calibration.rows.end(), is_of)) continue;
-    calibration.ways.push_back(
-        {.algorithm = way.first, .protocol = way.second, .start = FiguresOf(timing)});
+    calibration.ways.push_back({.algorithm = way.first, .protocol = way.second, .start = FiguresOf(timing)});
   }
   calibration.ways = FitAll(calibration.ways, calibration.rows, [](const CalibratedRow&) { return true; });
   for (CalibratedRow& row : calibration.rows) {

@@ -48,12 +48,12 @@ struct Calibration {
 // The device that a row's name means, where its figures are fitted together with the others; else null.
 using DeviceFinder = std::function<const hardware::Device*(const std::string& name)>;
 
-// `first` has the figures to begin with, which all devices that `find` gives share; their nodes are their own.
-// Error: no algorithm and protocol has kFewestPoints.
+// `first` has the figures to begin with, which all devices that `find` gives share; their nodes are their
+// own. Error: no algorithm and protocol has kFewestPoints.
 sim::Result<Calibration> CalibrateCollectives(const hardware::Device& first, const DeviceFinder& find,
                                               const std::vector<MeasuredCollective>& rows);
 
-// A curve: all rows of a device, collective and number of ranks, whatever their version, type and source.
+// A curve: all rows of a device, collective, number of ranks and source, whatever their version and type.
 // They are left out together, since runs of one machine differ by less than models do.
 std::string CurveOf(const MeasuredCollective& row);
 

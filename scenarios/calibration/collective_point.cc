@@ -40,8 +40,7 @@ CollectiveTiming Bare(const CollectiveTiming& timing) {
 // Lowers one row with changed figures.
 class Prober {
  public:
-  Prober(const MeasuredCollective& row, const hardware::Device& device,
-         const topologies::Fabric& fabric)
+  Prober(const MeasuredCollective& row, const hardware::Device& device, const topologies::Fabric& fabric)
       : row_(row), device_(device), fabric_(fabric), ranks_(row.ranks) {
     std::iota(ranks_.begin(), ranks_.end(), 0u);
   }
@@ -131,7 +130,8 @@ CollectiveTiming WithFigures(CollectiveTiming timing, const Figures& figures) {
   timing.own_copy_reduce_scatter = rate(Figure::kCopyReduceScatter);
   timing.own_copy_all_to_all = rate(Figure::kCopyAllToAll);
   timing.ramp = sim::Duration::FromSeconds(of(Figure::kRamp));
-  timing.ramp_bytes = sim::Bytes(std::max<std::int64_t>(1, static_cast<std::int64_t>(of(Figure::kRampBytes))));
+  timing.ramp_bytes =
+      sim::Bytes(std::max<std::int64_t>(1, static_cast<std::int64_t>(of(Figure::kRampBytes))));
   return timing;
 }
 

@@ -78,7 +78,8 @@ std::string ErrorTable(const Calibration& calibration) {
   text += '\n';
   for (const auto& [name, rows] : groups) {
     text += Padded(name, -46) + Padded(std::to_string(rows.size()), 6);
-    for (const auto time : {&CalibratedRow::shipped_s, &CalibratedRow::fitted_s, &CalibratedRow::held_out_s}) {
+    for (const auto time :
+         {&CalibratedRow::shipped_s, &CalibratedRow::fitted_s, &CalibratedRow::held_out_s}) {
       const ErrorsOfRows errors = ErrorsBy(rows, time);
       text += errors.rows == 0
                   ? Padded("-", 20)
@@ -112,7 +113,9 @@ const char* ProtocolKey(sim::Protocol protocol) {
   return protocol == sim::Protocol::kLl128 ? "LL128" : "SIMPLE";
 }
 
-std::string Line(const std::string& key, const std::string& value) { return "  " + key + ": " + value + '\n'; }
+std::string Line(const std::string& key, const std::string& value) {
+  return "  " + key + ": " + value + '\n';
+}
 
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
@@ -201,8 +204,8 @@ std::string FittedDeviceText(const FittedDevice& fitted, const hardware::Device&
   std::string text = "# Figures of collectives fitted to " + std::to_string(fit.rows) + " rows of " + files +
                      ".\n# Over these rows: " + errors_text(fit) + ".\n";
   if (out.rows > 0) {
-    text += "# Each curve by a fit to the others, " + std::to_string(out.rows) + " rows: " +
-            errors_text(out) + ".\n";
+    text += "# Each curve by a fit to the others, " + std::to_string(out.rows) +
+            " rows: " + errors_text(out) + ".\n";
   }
   text += "name: " + Quoted(fitted.name) + "\nderived_from: " + Quoted(fitted.derived_from) +
           "\nbasis: MEASURED\nsource {\n" + Line("title", Quoted("Measured collectives")) +

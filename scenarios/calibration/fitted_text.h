@@ -18,8 +18,8 @@ std::string CalibrationText(const hardware::Device& first, const Calibration& ca
 std::string ResidualsCsv(const Calibration& calibration);
 
 struct FittedDevice {
-  std::string name;          // of the device that is written
-  std::string derived_from;  // as its file will say
+  std::string name;                // of the device that is written
+  std::string derived_from;        // as its file will say
   std::vector<std::string> files;  // that the rows are from
 };
 

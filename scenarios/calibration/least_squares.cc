@@ -9,8 +9,8 @@ namespace scenarios {
 namespace {
 
 constexpr int kMostSteps = 100;
-constexpr double kDifference = 1e-5;    // of a parameter, for its derivative
-constexpr double kSmallGain = 1e-9;     // of the cost: then it has arrived
+constexpr double kDifference = 1e-5;  // of a parameter, for its derivative
+constexpr double kSmallGain = 1e-9;   // of the cost: then it has arrived
 constexpr double kMostDamping = 1e10;
 
 double Squares(const std::vector<double>& values) {

@@ -19,8 +19,9 @@ struct LeastSquares {
   double cost = 0;  // sum of the squares
 };
 
-// From `start` to a place where no step makes the sum of `count` squares smaller; parameters of a scale near 1.
-// Source: Marquardt, "An algorithm for least-squares estimation of nonlinear parameters", SIAM 11(2), 1963.
+// From `start` to a place where no step makes the sum of `count` squares smaller; parameters of a scale
+// near 1. Source: Marquardt, "An algorithm for least-squares estimation of nonlinear parameters", SIAM 11(2),
+// 1963.
 LeastSquares Minimise(const ResidualFunction& residuals, std::size_t count, std::vector<double> start);
 
 }  // namespace scenarios

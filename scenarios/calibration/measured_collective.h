@@ -29,8 +29,8 @@ struct MeasuredCollective {
 };
 
 // Columns gpu, ranks, nodes, nccl, collective, bytes, and time_us or busbw_gb_per_s, which stands in for
-// an empty time; source, network and note may be there. `where` keeps rows with these values in these columns.
-// Every mistake is an error at its line.
+// an empty time; source, network and note may be there. `where` keeps rows with these values in these
+// columns. Every mistake is an error at its line.
 std::vector<MeasuredCollective> ReadMeasuredCollectives(
     const CsvTable& table, const std::vector<std::pair<std::string, std::string>>& where,
     proto::Diagnostics* diagnostics);

@@ -79,7 +79,8 @@ class Reader {
 
   std::vector<MeasuredCollective> Take() && {
     if (rows_.empty() && diagnostics_->ok()) {
-      diagnostics_->Error(file_, "no rows of nccl-tests; a line of \"# size count type ...\" goes before them");
+      diagnostics_->Error(file_,
+                          "no rows of nccl-tests; a line of \"# size count type ...\" goes before them");
     }
     return std::move(rows_);
   }
@@ -143,9 +144,7 @@ class Reader {
                      .seconds = us * 1e-6});
   }
 
-  void Error(const std::string& what) {
-    diagnostics_->Error(file_ + ":" + std::to_string(line_), what);
-  }
+  void Error(const std::string& what) { diagnostics_->Error(file_ + ":" + std::to_string(line_), what); }
 
   const std::string& file_;
   const NcclTestsDefaults& defaults_;

@@ -39,8 +39,8 @@ struct Errors {
 };
 Errors ErrorsOf(const std::vector<const Compared*>& rows);
 
-// The rows of aiconfigurator, device set by device set: those that share their figures are fitted together,
-// each curve by a fit to all others of its set.
+// The rows of aiconfigurator and Azure, which are nccl-tests of one node, device set by device set: those
+// that share their figures are fitted together, each curve by a fit to all others of its set.
 std::vector<scenarios::Calibration> Calibrate(const std::vector<Measured>& rows);
 
 // docs/network.md.

@@ -66,7 +66,7 @@ TEST(CollectiveFit, RowsOfTheDeviceItselfMoveNothing) {
 TEST(CollectiveFit, HeldOutTimesDoNotDependOnWhatTheirCurveMeasured) {
   const hardware::Device device = DeviceCalled("h100_sxm");
   std::vector<MeasuredCollective> rows = CurvesOn(device);
-  const std::string curve = "h100_sxm all_gather 4";
+  const std::string curve = "h100_sxm all_gather 4 of made";
   const auto held_out = [&] {
     auto calibration = CalibrateCollectives(device, Only(device), rows).value();
     HoldOut(&calibration);

@@ -62,7 +62,8 @@ TEST(CollectivePoint, RowsBetweenNodesHaveNone) {
 
 TEST(CollectivePoint, VersionsThatAreNotStatedOrNotKnownHaveANeighbour) {
   const auto version = [](const std::string& text) {
-    return NcclVersionOf({.file = {}, .source = {}, .device = {}, .network = {}, .nccl = text, .note = {}, .collective = {}});
+    return NcclVersionOf(
+        {.file = {}, .source = {}, .device = {}, .network = {}, .nccl = text, .note = {}, .collective = {}});
   };
   EXPECT_EQ(version("2.23"), (sim::NcclVersion{2, 23}));
   EXPECT_EQ(version("2.20.5"), (sim::NcclVersion{2, 20}));

@@ -18,11 +18,10 @@ using testing::HasSubstr;
 
 hardware::Device AsWritten(const std::string& name) {
   proto::Diagnostics diagnostics;
-  const auto device =
-      hardware::ReadDevice(name,
-                           {{.index = 1, .path = "node.pcie.latency_ns", .value = "0"},
-                            {.index = 2, .path = "node.nic.latency_ns", .value = "0"}},
-                           "", &diagnostics);
+  const auto device = hardware::ReadDevice(name,
+                                           {{.index = 1, .path = "node.pcie.latency_ns", .value = "0"},
+                                            {.index = 2, .path = "node.nic.latency_ns", .value = "0"}},
+                                           "", &diagnostics);
   CHECK(device.has_value());
   return *device;
 }

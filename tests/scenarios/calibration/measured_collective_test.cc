@@ -11,7 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr const char* kHead = "source,gpu,ranks,nodes,network,nccl,collective,bytes,time_us,busbw_gb_per_s,note\n";
+constexpr const char* kHead =
+    "source,gpu,ranks,nodes,network,nccl,collective,bytes,time_us,busbw_gb_per_s,note\n";
 
 struct Read {
   std::vector<MeasuredCollective> rows;
@@ -29,7 +30,8 @@ Read ReadText(const std::string& text, const std::vector<std::pair<std::string, 
 }
 
 TEST(MeasuredCollectives, ARowIsWhatItsColumnsSay) {
-  const Read read = ReadText(std::string(kHead) + "lab,h100_sxm,8,2,IB,2.27.3,all_gather,1048576,42.5,,a note\n");
+  const Read read =
+      ReadText(std::string(kHead) + "lab,h100_sxm,8,2,IB,2.27.3,all_gather,1048576,42.5,,a note\n");
   EXPECT_THAT(read.errors, IsEmpty());
   ASSERT_EQ(read.rows.size(), 1u);
   const MeasuredCollective& row = read.rows[0];
@@ -56,22 +58,22 @@ TEST(MeasuredCollectives, WhereKeepsRowsWithAValue) {
   EXPECT_EQ(read.rows[0].line, 3);
   EXPECT_THAT(ReadText(text, {{"source", "c"}}).errors,
               ElementsAre("rows.csv: no row has what --where asks for"));
-  EXPECT_THAT(ReadText(text, {{"host", "c"}}).errors,
-              ElementsAre("rows.csv:1: there is no column \"host\""));
+  EXPECT_THAT(ReadText(text, {{"host", "c"}}).errors, ElementsAre("rows.csv:1: there is no column \"host\""));
 }
 
 TEST(MeasuredCollectives, EveryMistakeIsAnErrorAtItsLine) {
-  const Read read = ReadText(std::string(kHead) + "a,h100_sxm,1,1,,,all_reduce,1024,10,,\n" +
-                             "a,h100_sxm,8,3,,,all_reduce,1024,10,,\n" +
-                             "a,h100_sxm,8,1,,,allreduce,1024,10,,\n" +
-                             "a,h100_sxm,8,1,,,all_reduce,1024,,,\n");
+  const Read read =
+      ReadText(std::string(kHead) + "a,h100_sxm,1,1,,,all_reduce,1024,10,,\n" +
+               "a,h100_sxm,8,3,,,all_reduce,1024,10,,\n" + "a,h100_sxm,8,1,,,allreduce,1024,10,,\n" +
+               "a,h100_sxm,8,1,,,all_reduce,1024,,,\n");
   EXPECT_THAT(read.rows, IsEmpty());
-  EXPECT_THAT(read.errors,
-              ElementsAre("rows.csv:2: ranks: \"1\"; a number from 2 is wanted",
-                          "rows.csv:3: nodes: 3 do not divide 8 ranks",
-                          "rows.csv:4: collective: \"allreduce\" is no test of nccl-tests; all_reduce, "
-                          "all_gather, reduce_scatter, broadcast, reduce, alltoall, gather, scatter, sendrecv",
-                          "rows.csv:5: busbw_gb_per_s: \"\"; a number from 0.001000 is wanted"));
+  EXPECT_THAT(
+      read.errors,
+      ElementsAre("rows.csv:2: ranks: \"1\"; a number from 2 is wanted",
+                  "rows.csv:3: nodes: 3 do not divide 8 ranks",
+                  "rows.csv:4: collective: \"allreduce\" is no test of nccl-tests; all_reduce, "
+                  "all_gather, reduce_scatter, broadcast, reduce, alltoall, gather, scatter, sendrecv",
+                  "rows.csv:5: busbw_gb_per_s: \"\"; a number from 0.001000 is wanted"));
 }
 
 TEST(MeasuredCollectives, ATableWithoutItsColumnsIsRefused) {

@@ -14,14 +14,15 @@ using testing::IsEmpty;
 std::string Ranks(int ranks, int hosts) {
   std::string text = "# Using devices\n";
   for (int i = 0; i < ranks; ++i) {
-    text += "#  Rank  " + std::to_string(i) + " Group  0 Pid  516 on host" + std::to_string(i * hosts / ranks) +
-            " device  0 [0x07] NVIDIA H100 80GB HBM3\n";
+    text += "#  Rank  " + std::to_string(i) + " Group  0 Pid  516 on host" +
+            std::to_string(i * hosts / ranks) + " device  0 [0x07] NVIDIA H100 80GB HBM3\n";
   }
   return text;
 }
 
-constexpr const char* kHead =
-    "#                                                              out-of-place                       in-place\n"
+constexpr const char* kColumns =
+    "#                                                              out-of-place                       "
+    "in-place\n"
     "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw\n"
     "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)\n";
 constexpr const char* kRows =
@@ -32,23 +33,24 @@ constexpr const char* kRows =
 
 std::string RunOf(const std::string& before, int ranks, int hosts) {
   return before + "# nThread 1 nGpus 1 minBytes 0 maxBytes 1048576 step: 2(factor) warmup iters: 5\n#\n" +
-         Ranks(ranks, hosts) + "#\n" + kHead + kRows;
+         Ranks(ranks, hosts) + "#\n" + kColumns + kRows;
 }
 
-struct Read {
+struct Output {
   std::vector<MeasuredCollective> rows;
   std::vector<std::string> errors;
 };
 
-Read ReadText(const std::string& text, const NcclTestsDefaults& defaults = {}) {
+Output ReadOutput(const std::string& text, const NcclTestsDefaults& defaults = {}) {
   proto::Diagnostics diagnostics;
-  Read read{ReadNcclTestsOutput("out.txt", text, defaults, &diagnostics), {}};
+  Output read{ReadNcclTestsOutput("out.txt", text, defaults, &diagnostics), {}};
   read.errors = diagnostics.errors();
   return read;
 }
 
 TEST(NcclTestsOutput, RowsHaveTimesOutOfPlaceRanksAndDevices) {
-  const Read read = ReadText(RunOf("$ mpirun -np 8 ./all_reduce_perf -b 0 -e 1M\nNCCL version 2.20.3+cuda12.3\n", 8, 2));
+  const Output read =
+      ReadOutput(RunOf("$ mpirun -np 8 ./all_reduce_perf -b 0 -e 1M\nNCCL version 2.20.3+cuda12.3\n", 8, 2));
   EXPECT_THAT(read.errors, IsEmpty());
   ASSERT_EQ(read.rows.size(), 2u);  // nothing is sent for 0 bytes
   const MeasuredCollective& row = read.rows[1];
@@ -62,9 +64,10 @@ TEST(NcclTestsOutput, RowsHaveTimesOutOfPlaceRanksAndDevices) {
 }
 
 TEST(NcclTestsOutput, ASecondRunHasItsOwnTestAndRanks) {
-  const Read read = ReadText(RunOf("# Collective test starting: all_gather_perf\n", 8, 1) +
-                             RunOf("# nccl-tests version 2.17.6 nccl-headers=22705 nccl-library=22705\n"
-                                 "# Collective test starting: alltoall_perf\n", 4, 1));
+  const Output read = ReadOutput(RunOf("# Collective test starting: all_gather_perf\n", 8, 1) +
+                                 RunOf("# nccl-tests version 2.17.6 nccl-headers=22705 nccl-library=22705\n"
+                                       "# Collective test starting: alltoall_perf\n",
+                                       4, 1));
   EXPECT_THAT(read.errors, IsEmpty());
   ASSERT_EQ(read.rows.size(), 4u);
   EXPECT_EQ(read.rows[0].kind, sim::CollectiveKind::kAllGather);
@@ -75,31 +78,34 @@ TEST(NcclTestsOutput, ASecondRunHasItsOwnTestAndRanks) {
 }
 
 TEST(NcclTestsOutput, WhatTheTextDoesNotSayIsGivenBeside) {
-  const Read read = ReadText(RunOf("", 4, 1), {.collective = "reduce_scatter", .nccl = "2.23"});
+  const Output read = ReadOutput(RunOf("", 4, 1), {.collective = "reduce_scatter", .nccl = "2.23"});
   ASSERT_EQ(read.rows.size(), 2u);
   EXPECT_EQ(read.rows[0].kind, sim::CollectiveKind::kReduceScatter);
   EXPECT_EQ(read.rows[0].nccl, "2.23");
-  EXPECT_THAT(ReadText(RunOf("", 4, 1)).errors.front(),
+  EXPECT_THAT(ReadOutput(RunOf("", 4, 1)).errors.front(),
               "out.txt:13: which test it is is not said; give it with --collective");
 }
 
 // Before 2.11 all-gathers had no columns redop and root.
 TEST(NcclTestsOutput, TheNamesOfColumnsSayWhereTheTimeIs) {
-  const Read read = ReadText("all_gather_perf\n# nThread 1 nGpus 2 minBytes 1\n" + Ranks(2, 1) +
-                             "#       size         count      type     time   algbw   busbw     error\n"
-                             "       65536          2048     float    52.01    1.26    1.10  0e+00\n");
+  const Output read = ReadOutput("all_gather_perf\n# nThread 1 nGpus 2 minBytes 1\n" + Ranks(2, 1) +
+                                 "#       size         count      type     time   algbw   busbw     error\n"
+                                 "       65536          2048     float    52.01    1.26    1.10  0e+00\n");
   EXPECT_THAT(read.errors, IsEmpty());
   ASSERT_EQ(read.rows.size(), 1u);
   EXPECT_DOUBLE_EQ(read.rows[0].seconds, 52.01e-6);
 }
 
 TEST(NcclTestsOutput, WhatIsNoOutputIsRefused) {
-  EXPECT_THAT(ReadText("hello\n1024 7\n").errors,
-              ElementsAre("out.txt: no rows of nccl-tests; a line of \"# size count type ...\" goes before them"));
-  EXPECT_THAT(ReadText("all_reduce_perf\n" + std::string(kHead) + "  1024  256  float  sum  -1\n").errors,
-              ElementsAre("out.txt:5: no time where the columns' names have it"));
-  EXPECT_THAT(ReadText("all_reduce_perf\n" + std::string(kHead) + "  1024  256  float  sum  -1  17.5\n").errors,
-              ElementsAre("out.txt:5: 0 ranks on 0 hosts before it; 2 and more, as many on each, are wanted"));
+  EXPECT_THAT(
+      ReadOutput("hello\n1024 7\n").errors,
+      ElementsAre("out.txt: no rows of nccl-tests; a line of \"# size count type ...\" goes before them"));
+  EXPECT_THAT(
+      ReadOutput("all_reduce_perf\n" + std::string(kColumns) + "  1024  256  float  sum  -1\n").errors,
+      ElementsAre("out.txt:5: no time where the columns' names have it"));
+  EXPECT_THAT(
+      ReadOutput("all_reduce_perf\n" + std::string(kColumns) + "  1024  256  float  sum  -1  17.5\n").errors,
+      ElementsAre("out.txt:5: 0 ranks on 0 hosts before it; 2 and more, as many on each, are wanted"));
 }
 
 }  // namespace
