@@ -7,9 +7,9 @@
 //   PCIe     device i <-> PCIe switch (one a NIC, or one a device without NICs)
 //   host     PCIe switch j <-> host
 //   adapter  PCIe switch j <-> NIC j
-//   bridge   PCIe switch j <-> the host bridge of its processor, where devices have a way of their own
-//   through it sockets  the bridges of two processors port     NIC j (device i, without NICs) <-> its switch,
-//   in each plane
+//   bridge   PCIe switch j <-> its processor's host bridge, where shapes have one
+//   sockets  the bridges of two processors
+//   port     NIC j (device i, without NICs) <-> its switch, in each plane
 //
 // After the nodes come the links of the network. A link and its way back have
 // neighbouring ids; the way up (out of the device) is even.
