@@ -81,6 +81,17 @@ const WayFit& FitOf(const std::vector<WayFit>& ways, const CollectivePoint& poin
   return *found;
 }
 
+// Every device and collective counts alike, however many rows it has: that is how errors are told. The mean
+// is 1.
+void Weigh(std::vector<CalibratedRow>* rows) {
+  std::map<std::pair<std::string, std::string>, std::size_t> counts;
+  for (const CalibratedRow& row : *rows) ++counts[{row.row.device, row.row.collective}];
+  for (CalibratedRow& row : *rows) {
+    const std::size_t alike = counts[{row.row.device, row.row.collective}];
+    row.point.weight = static_cast<double>(rows->size()) / static_cast<double>(counts.size() * alike);
+  }
+}
+
 }  // namespace
 
 Figures FitWay(const Figures& start, std::span<const CollectivePoint* const> points) {
@@ -99,7 +110,8 @@ Figures FitWay(const Figures& start, std::span<const CollectivePoint* const> poi
   const ResidualFunction residuals = [&](std::span<const double> doublings, std::span<double> values) {
     const Figures at = figures(doublings);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      values[i] = hardware::Log2(TimeOf(*points[i], at) / points[i]->measured_s);
+      values[i] =
+          std::sqrt(points[i]->weight) * hardware::Log2(TimeOf(*points[i], at) / points[i]->measured_s);
     }
     for (std::size_t i = 0; i < moved.size(); ++i) values[points.size() + i] = kPrior * doublings[i];
   };
@@ -136,6 +148,7 @@ sim::Result<Calibration> CalibrateCollectives(const hardware::Device& first, con
     }
     calibration.rows.push_back({.row = row, .point = *point});
   }
+  Weigh(&calibration.rows);
   for (const auto& [why, count] : left_out) {
     calibration.left_out.push_back(std::to_string(count) + " rows " + why);
   }

@@ -28,8 +28,9 @@ struct WayFit {
   bool enough() const { return points >= kFewestPoints; }
 };
 
-// Moves the figures of `start` that are above zero and that points depend on. What the points say little of
-// stays near where it was: moving a figure by half counts as much as 1 % on one point.
+// Moves, by the points' weights, the figures of `start` that are above zero and that points depend on. What
+// the points say little of stays near where it was: moving a figure by half counts as much as 1 % on one
+// point.
 Figures FitWay(const Figures& start, std::span<const CollectivePoint* const> points);
 
 struct CalibratedRow {

@@ -45,6 +45,7 @@ struct CollectivePoint {
   sim::Protocol protocol = sim::Protocol::kSimple;
   std::optional<Figure> copy;  // the kind's own copy; none where it has none
   double measured_s = 0;
+  double weight = 1;     // of its squared residual
   double route_s = 0;    // latency of routes, all steps together
   double steps = 0;      // inside the node
   double links_s = 0;    // what the wires need for the bytes

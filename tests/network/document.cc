@@ -155,19 +155,19 @@ std::string Document(const std::vector<Compared>& compared,
       "`tests/network/nccl_measured.csv` is simulated on an idle fabric of its device's nodes, with the "
       "version of NCCL "
       "that it states (2.27 where it states none, 2.30 where that is newer).");
-  page += "\n" +
-          pages::Wrapped(
-              "How a collective is done is NCCL's own choice, by its tuner's formula "
-              "(`sim/collective/nccl_tuner.h`). What it costs is "
-              "the bytes on the links of the fabric, a latency by algorithm and protocol, the copy of "
-              "a member's own part, and the fill "
-              "of what moves in loops. Latencies, rates and copies are in the devices' files, fitted "
-              "to the rows of aiconfigurator "
-              "(nccl-tests on one node, one process, a thread a device) by least squares of the "
-              "logarithm: one set for A100, one for H100 and H200, one for B200, B300, GB200 and GB300, one "
-              "for L40S. `orrery calibrate collectives tests/network/nccl_measured.csv --where "
-              "source=aiconfigurator --hardware h100_sxm --hardware h200_sxm` fits them again. Nothing was "
-              "fitted to the other sources or to rows between nodes.");
+  page +=
+      "\n" +
+      pages::Wrapped(
+          "How a collective is done is NCCL's own choice, by its tuner's formula "
+          "(`sim/collective/nccl_tuner.h`). What it costs is the bytes on the links of the fabric, a "
+          "latency by algorithm and protocol, the copy of a member's own part, and the fill of what moves "
+          "in loops. Latencies, rates and copies are in the devices' files, fitted by least squares of the "
+          "logarithm, in which every device and collective counts alike: one set for A100, one for H100 "
+          "and H200, one for B200, B300, GB200 and GB300, one for L40S. The rows are those of "
+          "aiconfigurator (one process, a thread a device) and, for NVLS, of Azure (NVLS asked for): "
+          "nccl-tests on one node. `orrery calibrate collectives tests/network/nccl_measured.csv --where "
+          "source=aiconfigurator --hardware h100_sxm --hardware h200_sxm` fits them again. Nothing was "
+          "fitted to the other sources or to rows between nodes.");
   page += "\n## One node, by device and collective\n\n" + ByDevice(compared, true);
   page +=
       "\n## Held out\n\n" +
@@ -182,12 +182,28 @@ std::string Document(const std::vector<Compared>& compared,
   page += "\n## The worst rows\n\n" + Worst(compared, true, 25) + "\nBetween nodes:\n\n" +
           Worst(compared, false, 20) + "\n";
   page += pages::Wrapped(
-      "Rows of `ml-engineering` and `azure` start eight devices from one thread, or time a Python loop, so "
-      "small messages take 10 to 30 us "
-      "more than kernels do; rows of `vidur` are whole microseconds of a framework's profiler. L40S is "
-      "measured on a host whose devices "
-      "share one path between sockets (5 GB/s for 4 devices, 1 to 2 for 8); the catalogue's node gives each "
-      "its own.");
+      "Why. Rows of `vidur` are read from a profiler's trace, the least of the ranks' medians, in whole "
+      "microseconds; their curves jump by a factor of three from size to size, which no way to start them "
+      "explains. `ml-engineering` started eight A100 from one thread, which took 20 to 60 us more than what "
+      "is "
+      "simulated; on Azure's hosts one thread costs nothing visible, so no figure of the host says it. Its "
+      "rows of H200 time single calls of PyTorch on an idle "
+      "device, so the device's `eager_operation_us` is in what is simulated. NCCL 2.18 took 42 us from 64 "
+      "KiB "
+      "to 1 MiB on H100 where 2.20 took 31 on H200. All-to-alls of four H100 and H200 of up to 2 KiB took 18 "
+      "us in some runs and 8 in others, and all-reduces of eight L40S of 1 and 64 MiB moved half as fast "
+      "again as "
+      "their neighbours.");
+  page +=
+      "\n" + pages::Wrapped(
+                 "Between nodes: NVLSTree of two nodes is held to what NVLS reaches inside one. On 248 nodes "
+                 "the wires "
+                 "alone need 2,796 us of the 3,066 measured; latency is 230, and the rest is the fill of 16 "
+                 "hops, with "
+                 "every edge at the rate that it has once all are busy. From 4 to 8 MiB on two nodes "
+                 "NVLSTree jumps, "
+                 "since NCCL cuts 8 MiB into chunks twice as large, of which a channel then has one: nothing "
+                 "overlaps.");
   page += "\n## Left out\n\n" + LeftOut(all);
   return page;
 }
