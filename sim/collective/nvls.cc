@@ -58,6 +58,8 @@ class NvlsWriter {
   }
 
  private:
+  using Ids = std::vector<std::uint32_t>;  // of transfers
+
   Bytes Slice(std::uint32_t loop, std::uint32_t owner) const {
     return PartSize(PartSize(request_.size, loops_, loop), members_, owner);
   }
@@ -72,8 +74,9 @@ class NvlsWriter {
     for (std::uint32_t owner = first; owner < std::min(end, Slices(loop)); ++owner) {
       up_[owner].clear();
       for (std::uint32_t member = 0; member < members_; ++member) {
-        up_[owner].push_back(Add(member, kNvSwitch, loop, owner, {}, true));
+        up_[owner].push_back(Add(member, kNvSwitch, loop, owner, owner == 0 ? read_ : Ids(), true));
       }
+      if (owner + 1 == Slices(loop)) read_ = up_[owner];
     }
   }
   // All owners read at once, so that their sums are there when the last slice is.
@@ -96,9 +99,13 @@ class NvlsWriter {
   void CopyOut(std::uint32_t loop, std::uint32_t first, std::uint32_t end) {
     if (!Shares(request_.kind)) return;
     for (std::uint32_t owner = first; owner < std::min(end, Slices(loop)); ++owner) {
+      Ids copied;
       for (std::uint32_t member = 0; member < members_; ++member) {
-        Add(kNvSwitch, member, loop, owner, {written_[owner]}, false);
+        Ids after = owner == 0 ? copied_ : Ids();
+        after.push_back(written_[owner]);
+        copied.push_back(Add(kNvSwitch, member, loop, owner, std::move(after), false));
       }
+      if (owner + 1 == Slices(loop)) copied_ = std::move(copied);
     }
   }
 
@@ -115,8 +122,9 @@ class NvlsWriter {
   std::uint32_t members_, loops_;
   std::vector<Transfer> transfers_;
   // Of the loop that comes up, and of the one that goes down: by owner.
-  std::vector<std::vector<std::uint32_t>> up_;
-  std::vector<std::uint32_t> at_owner_, written_;
+  std::vector<Ids> up_;
+  Ids at_owner_, written_;
+  Ids read_, copied_;  // the last slice of the loop before, by member
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> last_on_edge_;
 };
 

@@ -40,10 +40,12 @@ std::vector<std::uint32_t> OrderOf(std::uint32_t distance, std::uint32_t n, bool
 
 CollectivePlan PlanPat(const CollectiveRequest& request) {
   const std::uint32_t n = request.group.size();
+  // Progress is a byte between neighbours, who have most parts to pass on and so are busy at all times; on a
+  // port the others are connections beside it, for as long as they have something to send.
   CoupledFlow flow{.size = request.size,
-                   .numerator = n - 1,
+                   .numerator = PartsOver(0, n),
                    .denominator = n,
-                   .weight_denominator = n - 1,
+                   .weight_denominator = PartsOver(0, n),
                    .edges = {},
                    .chunks_a_loop = n};
   for (std::uint32_t step = 0; step < StepsOf(n); ++step) {
