@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "hardware/file_units.h"
 #include "proto/hardware.pb.h"
 #include "sim/collective/nccl_constants.h"
 
@@ -12,9 +13,6 @@ namespace hardware {
 namespace {
 
 using orrery::config::Hardware;
-
-sim::ByteRate Gb(double gb_per_s) { return sim::ByteRate::GigabytesPerSecond(gb_per_s); }
-sim::Duration Us(double us) { return sim::Duration::FromSeconds(us * 1e-6); }
 
 void CheckCollective(const Hardware::Collective& timing, const proto::Field& place,
                      proto::Diagnostics* diagnostics) {

@@ -7,6 +7,7 @@
 
 #include "hardware/device_collectives.h"
 #include "hardware/device_message.h"
+#include "hardware/file_units.h"
 #include "proto/hardware.pb.h"
 #include "sim/base/check.h"
 
@@ -18,11 +19,6 @@ namespace pb = google::protobuf;
 using orrery::config::Hardware;
 
 constexpr double kTera = 1e12, kMicro = 1e-6;
-
-sim::Bytes Gib(double gib) { return sim::Bytes(static_cast<std::int64_t>(gib * (1 << 30))); }
-sim::Bytes Mib(double mib) { return sim::Bytes(static_cast<std::int64_t>(mib * (1 << 20))); }
-sim::ByteRate Gb(double gb_per_s) { return sim::ByteRate::GigabytesPerSecond(gb_per_s); }
-sim::Duration Ns(double ns) { return sim::Duration::FromSeconds(ns * 1e-9); }
 
 std::size_t PositionOf(Hardware::Format format) {
   switch (format) {

@@ -8,7 +8,7 @@
 namespace scenarios {
 namespace {
 
-std::string Text(std::int64_t n) { return std::to_string(n); }
+using std::to_string;
 
 LayerSplit Refuse(const char* field, const std::string& error) { return {{}, error, field}; }
 
@@ -20,8 +20,8 @@ LayerSplit CutStages(const std::vector<std::int64_t>& stage_layers, const LayerR
   for (std::int64_t s = 0; s < request.stages; ++s) {
     const std::int64_t layers = stage_layers[static_cast<std::size_t>(s)];
     if (layers % request.chunks != 0) {
-      return Refuse(field, "stage " + Text(s) + " has " + Text(layers) + " layers, which " +
-                               Text(request.chunks) + " virtual stages do not divide; " +
+      return Refuse(field, "stage " + to_string(s) + " has " + to_string(layers) + " layers, which " +
+                               to_string(request.chunks) + " virtual stages do not divide; " +
                                DivisorsText(layers, request.chunks) + " do");
     }
     for (std::int64_t c = 0; c < request.chunks; ++c) {
@@ -37,20 +37,20 @@ LayerSplit SplitAsListed(const LayerRequest& request) {
   const std::int64_t pieces = request.stages * request.chunks;
   if (size != request.stages && size != pieces) {
     return Refuse("stage_layers",
-                  Text(size) + " numbers; wanted " + Text(request.stages) + ", one a stage" +
-                      (pieces > request.stages ? ", or " + Text(pieces) + ", one a piece" : ""));
+                  to_string(size) + " numbers; wanted " + to_string(request.stages) + ", one a stage" +
+                      (pieces > request.stages ? ", or " + to_string(pieces) + ", one a piece" : ""));
   }
   const std::int64_t sum =
       std::accumulate(request.stage_layers.begin(), request.stage_layers.end(), std::int64_t{0});
   if (sum != request.layers) {
     return Refuse("stage_layers",
-                  "adds up to " + Text(sum) + " layers; the model has " + Text(request.layers));
+                  "adds up to " + to_string(sum) + " layers; the model has " + to_string(request.layers));
   }
   LayerSplit split{request.stage_layers, "", ""};
   if (size == request.stages) split = CutStages(request.stage_layers, request, "stage_layers");
   for (std::size_t i = 1; i + 1 < split.layers_of_piece.size(); ++i) {
     if (split.layers_of_piece[i] > 0) continue;
-    return Refuse("stage_layers", "piece " + Text(static_cast<std::int64_t>(i)) +
+    return Refuse("stage_layers", "piece " + to_string(static_cast<std::int64_t>(i)) +
                                       " has no layer; only the first and the last may be without");
   }
   return split;
@@ -64,11 +64,11 @@ LayerSplit SplitWithEnds(const LayerRequest& request) {
   const std::int64_t between =
       request.stages - (request.first_stage_layers ? 1 : 0) - (request.last_stage_layers ? 1 : 0);
   if (middle < between || (between == 0 && middle != 0)) {
-    return Refuse(field, Text(ends) + " layers on the ends leave " + Text(middle) + " of " +
-                             Text(request.layers) + " for " + Text(between) + " other stages");
+    return Refuse(field, to_string(ends) + " layers on the ends leave " + to_string(middle) + " of " +
+                             to_string(request.layers) + " for " + to_string(between) + " other stages");
   }
   if (between > 0 && middle % between != 0) {
-    return Refuse(field, Text(middle) + " layers are left for " + Text(between) +
+    return Refuse(field, to_string(middle) + " layers are left for " + to_string(between) +
                              " other stages, which do not divide them; " + DivisorsText(middle, between) +
                              " would");
   }
@@ -82,19 +82,21 @@ LayerSplit SplitWithEnds(const LayerRequest& request) {
 LayerSplit SplitEvenly(const LayerRequest& request) {
   const std::int64_t extra = (request.embedding_counts ? 1 : 0) + (request.loss_counts ? 1 : 0);
   const std::int64_t slots = request.layers + extra;
-  const std::string what = Text(slots) + (extra > 0 ? " layers (embedding and loss counted)" : " layers");
+  const std::string what =
+      to_string(slots) + (extra > 0 ? " layers (embedding and loss counted)" : " layers");
   if (slots % request.stages != 0) {
-    return Refuse("pipeline", what + " do not share evenly over " + Text(request.stages) + " stages (" +
-                                  Text(slots) + " % " + Text(request.stages) + " = " +
-                                  Text(slots % request.stages) + "); " + DivisorsText(slots, request.stages) +
+    return Refuse("pipeline", what + " do not share evenly over " + to_string(request.stages) + " stages (" +
+                                  to_string(slots) + " % " + to_string(request.stages) + " = " +
+                                  to_string(slots % request.stages) + "); " +
+                                  DivisorsText(slots, request.stages) +
                                   " would, or say pipeline.stage_layers or first_ and last_stage_layers");
   }
   const std::int64_t a_stage = slots / request.stages;
   if (a_stage % request.chunks != 0) {
-    return Refuse("virtual", what + " over " + Text(request.stages) +
-                                 (request.stages == 1 ? " stage are " : " stages are ") + Text(a_stage) +
+    return Refuse("virtual", what + " over " + to_string(request.stages) +
+                                 (request.stages == 1 ? " stage are " : " stages are ") + to_string(a_stage) +
                                  (a_stage == 1 ? " layer" : " layers") + " a stage, which " +
-                                 Text(request.chunks) + " virtual stages do not divide; " +
+                                 to_string(request.chunks) + " virtual stages do not divide; " +
                                  DivisorsText(a_stage, request.chunks) + (a_stage == 1 ? " does" : " do"));
   }
   LayerSplit split;

@@ -15,21 +15,22 @@ namespace scenarios {
 
 namespace {
 
-std::string Text(std::int64_t n) { return std::to_string(n); }
+using std::to_string;
 
 // "1, 2 and 4".
 std::string JoinAnd(const std::vector<std::int64_t>& numbers) {
   std::string text;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (i > 0) text += i + 1 == numbers.size() ? " and " : ", ";
-    text += Text(numbers[i]);
+    text += to_string(numbers[i]);
   }
   return text;
 }
 
 // "tensor 8 x context 1 x pipeline 4 = 32".
 std::string Product(std::int64_t tensor, std::int64_t context, std::int64_t pipeline) {
-  return "tensor " + Text(tensor) + " x context " + Text(context) + " x pipeline " + Text(pipeline);
+  return "tensor " + to_string(tensor) + " x context " + to_string(context) + " x pipeline " +
+         to_string(pipeline);
 }
 
 }  // namespace
@@ -55,22 +56,23 @@ std::optional<sim::Error> RefuseDivision(std::int64_t part, std::int64_t whole, 
   CHECK(part > 0 && whole > 0);
   if (whole % part == 0) return std::nullopt;
   const std::string divisors = DivisorsText(whole, part);
-  return sim::Error{Text(part) + " does not divide the " + Text(whole) + ' ' + what + "; " + divisors +
-                    (whole == 1 ? " does" : " do")};
+  return sim::Error{to_string(part) + " does not divide the " + to_string(whole) + ' ' + what + "; " +
+                    divisors + (whole == 1 ? " does" : " do")};
 }
 
 sim::Result<std::int64_t> DataRanks(std::int64_t devices, std::int64_t tensor, std::int64_t context,
                                     std::int64_t pipeline) {
   const sim::Wide wide = static_cast<sim::Wide>(tensor) * context * pipeline;
   if (wide > devices) {
-    return sim::Error{Product(tensor, context, pipeline) + " > " + Text(devices) +
+    return sim::Error{Product(tensor, context, pipeline) + " > " + to_string(devices) +
                       " devices; wanted at most as many"};
   }
   const auto model = static_cast<std::int64_t>(wide);
   if (devices % model == 0) return devices / model;
   const std::int64_t below = devices - devices % model;
-  return sim::Error{Text(devices) + " devices are not a multiple of " + Product(tensor, context, pipeline) +
-                    " = " + Text(model) + "; " + Text(below) + " and " + Text(below + model) + " are"};
+  return sim::Error{to_string(devices) + " devices are not a multiple of " +
+                    Product(tensor, context, pipeline) + " = " + to_string(model) + "; " + to_string(below) +
+                    " and " + to_string(below + model) + " are"};
 }
 
 std::optional<sim::Error> RefuseDataRanks(std::int64_t data, std::int64_t devices, std::int64_t tensor,
@@ -80,9 +82,9 @@ std::optional<sim::Error> RefuseDataRanks(std::int64_t data, std::int64_t device
   const auto product = static_cast<std::int64_t>(std::min<sim::Wide>(wide, INT64_MAX));
   std::string wanted = "leave it out, or make the product equal";
   const auto derived = DataRanks(devices, tensor, context, pipeline);
-  if (derived.ok()) wanted = Text(derived.value()) + " is wanted";
-  return sim::Error{"data " + Text(data) + " x " + Product(tensor, context, pipeline) + " = " +
-                    Text(product) + " != " + Text(devices) + " devices; " + wanted};
+  if (derived.ok()) wanted = to_string(derived.value()) + " is wanted";
+  return sim::Error{"data " + to_string(data) + " x " + Product(tensor, context, pipeline) + " = " +
+                    to_string(product) + " != " + to_string(devices) + " devices; " + wanted};
 }
 
 sim::Result<std::int64_t> Accumulation(std::int64_t global, std::int64_t micro, std::int64_t data) {
@@ -91,10 +93,11 @@ sim::Result<std::int64_t> Accumulation(std::int64_t global, std::int64_t micro, 
   const auto at_once = static_cast<std::int64_t>(wide);
   if (global % at_once == 0) return global / at_once;
   const std::int64_t below = global - global % at_once;
-  return sim::Error{
-      Text(global) + " % (" + Text(micro) + '*' + Text(data) + ") = " + Text(global % at_once) +
-      ": not a multiple of micro " + Text(micro) + " x data " + Text(data) + " = " + Text(at_once) + "; " +
-      (below > 0 ? Text(below) + " and " + Text(below + at_once) + " are" : Text(at_once) + " is")};
+  return sim::Error{to_string(global) + " % (" + to_string(micro) + '*' + to_string(data) +
+                    ") = " + to_string(global % at_once) + ": not a multiple of micro " + to_string(micro) +
+                    " x data " + to_string(data) + " = " + to_string(at_once) + "; " +
+                    (below > 0 ? to_string(below) + " and " + to_string(below + at_once) + " are"
+                               : to_string(at_once) + " is")};
 }
 
 std::optional<sim::Error> RefuseAccumulation(std::int64_t accumulation, std::int64_t global,
@@ -102,8 +105,9 @@ std::optional<sim::Error> RefuseAccumulation(std::int64_t accumulation, std::int
   const sim::Wide product = static_cast<sim::Wide>(micro) * accumulation * data;
   if (product == global) return std::nullopt;
   const auto shown = static_cast<std::int64_t>(std::min<sim::Wide>(product, INT64_MAX));
-  return sim::Error{Text(global) + " != " + Text(micro) + '*' + Text(accumulation) + '*' + Text(data) +
-                    " = " + Text(shown) + "; wanted global = micro x accumulation x data"};
+  return sim::Error{to_string(global) + " != " + to_string(micro) + '*' + to_string(accumulation) + '*' +
+                    to_string(data) + " = " + to_string(shown) +
+                    "; wanted global = micro x accumulation x data"};
 }
 
 std::optional<sim::Error> RefuseExpertRanks(const Layout& layout) {
@@ -112,16 +116,17 @@ std::optional<sim::Error> RefuseExpertRanks(const Layout& layout) {
   if (ranks % model == 0) return std::nullopt;
   std::string wanted;
   if (ranks % layout.expert_tensor == 0) {
-    wanted = "; with expert_tensor " + Text(layout.expert_tensor) + ", expert " +
+    wanted = "; with expert_tensor " + to_string(layout.expert_tensor) + ", expert " +
              DivisorsText(ranks / layout.expert_tensor, layout.expert) + " would do";
   } else {
     wanted =
         "; expert_tensor " + DivisorsText(ranks, layout.expert_tensor) + " would, with an expert of the rest";
   }
-  return sim::Error{"expert " + Text(layout.expert) + " x expert_tensor " + Text(layout.expert_tensor) +
-                    " = " + Text(model) + " does not divide the " + Text(ranks) +
-                    " ranks of a stage (tensor " + Text(layout.tensor) + " x context " +
-                    Text(layout.context) + " x data " + Text(layout.data) + ')' + wanted};
+  return sim::Error{"expert " + to_string(layout.expert) + " x expert_tensor " +
+                    to_string(layout.expert_tensor) + " = " + to_string(model) + " does not divide the " +
+                    to_string(ranks) + " ranks of a stage (tensor " + to_string(layout.tensor) +
+                    " x context " + to_string(layout.context) + " x data " + to_string(layout.data) + ')' +
+                    wanted};
 }
 
 std::int64_t SequenceFactor(std::int64_t context, std::int64_t tensor, bool sequence_parallel) {
@@ -132,13 +137,13 @@ std::int64_t SequenceFactor(std::int64_t context, std::int64_t tensor, bool sequ
 std::optional<sim::Error> RefuseTokens(std::int64_t tokens, std::int64_t ranks) {
   CHECK(ranks > 0);
   if (tokens < ranks) {
-    return sim::Error{Text(tokens) + " tokens for " + Text(ranks) + " ranks leave some without; at least " +
-                      Text(ranks) + " are wanted"};
+    return sim::Error{to_string(tokens) + " tokens for " + to_string(ranks) +
+                      " ranks leave some without; at least " + to_string(ranks) + " are wanted"};
   }
   if (tokens % ranks == 0) return std::nullopt;
   const std::int64_t below = tokens - tokens % ranks;
-  return sim::Error{Text(tokens) + " tokens are not a multiple of " + Text(ranks) + " ranks; " + Text(below) +
-                    " and " + Text(below + ranks) + " are"};
+  return sim::Error{to_string(tokens) + " tokens are not a multiple of " + to_string(ranks) + " ranks; " +
+                    to_string(below) + " and " + to_string(below + ranks) + " are"};
 }
 
 std::optional<sim::Error> RefuseUlysses(std::int64_t degree, std::int64_t heads, std::int64_t kv_heads,
@@ -147,7 +152,7 @@ std::optional<sim::Error> RefuseUlysses(std::int64_t degree, std::int64_t heads,
   if (kv_heads % degree == 0) return std::nullopt;
   if (degree % kv_heads == 0 && may_replicate) return std::nullopt;
   const bool replicable = degree % kv_heads == 0;
-  return sim::Error{Text(degree) + " does not divide the " + Text(kv_heads) + " key/value heads" +
+  return sim::Error{to_string(degree) + " does not divide the " + to_string(kv_heads) + " key/value heads" +
                     (replicable ? ", which may not be replicated; " : " nor is a multiple of them; ") +
                     DivisorsText(kv_heads, degree) + (kv_heads == 1 ? " does" : " do")};
 }

@@ -13,9 +13,9 @@
 namespace scenarios {
 namespace {
 
-namespace config = orrery::config;
+using std::to_string;
 
-std::string Text(std::int64_t n) { return std::to_string(n); }
+namespace config = orrery::config;
 
 // What the core cannot do block by block, as a sentence; empty where all is well.
 std::string WhyNotInBlocks(const Scenario& scenario) {
@@ -26,7 +26,7 @@ std::string WhyNotInBlocks(const Scenario& scenario) {
   if (scenario.layout.context == scenario.layout.ulysses) return "";
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     if (models::ReachOf(model, layer, length) == length) continue;
-    return "sliding windows of " + Text(model.sliding_window) + " tokens" + of_model +
+    return "sliding windows of " + to_string(model.sliding_window) + " tokens" + of_model +
            " by RING or ALL_GATHER; context_kind ULYSSES, or context 1, would do";
   }
   return "";
@@ -61,7 +61,7 @@ std::string BeyondDomain(const Scenario& scenario, FarPair pair, const std::stri
   const topologies::Link& link = fabric.links[slowest->link.pos()];
   char rate[32];
   std::snprintf(rate, sizeof rate, "%.4g", link.capacity.bytes_per_second() * 1e-9);
-  return "one NVLink domain of " + Text(size) + "; " + what + " the network (" +
+  return "one NVLink domain of " + to_string(size) + "; " + what + " the network (" +
          topologies::ToText(link.tier) + ", " + rate + " GB/s)";
 }
 
@@ -78,7 +78,7 @@ void ReadContext(const config::Layout& in, const Block& block, Layout* layout) {
                              ? models::ContextKind::kAllGather
                              : models::ContextKind::kRing;
   if (exchanges && given != layout->context) {
-    block.Error("ulysses", Text(given) + " is not all of context " + Text(layout->context) +
+    block.Error("ulysses", to_string(given) + " is not all of context " + to_string(layout->context) +
                                ", as context_kind ULYSSES means; leave it out, or context_kind RING");
     return;
   }
@@ -100,7 +100,7 @@ void CheckContext(const Block& top, bool has_model, const Scenario& scenario) {
   if (layout.context <= 1) return;
   if (scenario.training.attention == sim::AttentionKind::kUnfused) {
     top.Of("training")
-        .Error("attention", "UNFUSED is not simulated with layout.context " + Text(layout.context) +
+        .Error("attention", "UNFUSED is not simulated with layout.context " + to_string(layout.context) +
                                 ", whose blocks fused attention puts together; FLASH2, FLASH3 "
                                 "or CUDNN");
   }
@@ -112,18 +112,18 @@ void CheckContext(const Block& top, bool has_model, const Scenario& scenario) {
   const std::int64_t kv_heads = std::max<std::int64_t>(1, model.kv_heads / layout.tensor);
   const auto error =
       RefuseUlysses(layout.ulysses, model.heads / layout.tensor, kv_heads, /*may_replicate=*/true);
-  if (error) block.Error("ulysses", error->message + " (of each of tensor " + Text(layout.tensor) + ")");
+  if (error) block.Error("ulysses", error->message + " (of each of tensor " + to_string(layout.tensor) + ")");
 }
 
 void WarnFarGroups(const Block& top, Scenario* scenario) {
   const Layout& layout = scenario->layout;
   const auto megabytes = [](double bytes) {
-    return Text(std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes / 1e6))) + " MB";
+    return to_string(std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes / 1e6))) + " MB";
   };
   if (const auto pair = FarPairOf(*scenario, Dimension::kTensor)) {
     const double sent = TensorBytesOfLayer(*scenario);
     top.Of("layout").Warn("tensor", "layout.tensor",
-                          "a tensor group of " + Text(layout.tensor) + " reaches beyond " +
+                          "a tensor group of " + to_string(layout.tensor) + " reaches beyond " +
                               BeyondDomain(*scenario, *pair, "its all-reduce of every layer crosses") + ": " +
                               megabytes(sent) + " from each device, a layer and micro-batch",
                           scenario);
@@ -131,7 +131,7 @@ void WarnFarGroups(const Block& top, Scenario* scenario) {
   if (const auto pair = FarPairOf(*scenario, Dimension::kContext)) {
     const double sent = ContextBytesOfLayer(*scenario);
     top.Of("layout").Warn("context", "layout.context",
-                          "a context group of " + Text(layout.context) + " reaches beyond " +
+                          "a context group of " + to_string(layout.context) + " reaches beyond " +
                               BeyondDomain(*scenario, *pair, "keys and values of every layer cross") + ": " +
                               megabytes(sent) + " from each device, a layer and micro-batch",
                           scenario);

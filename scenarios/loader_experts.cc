@@ -12,9 +12,9 @@
 namespace scenarios {
 namespace {
 
-namespace config = orrery::config;
+using std::to_string;
 
-std::string Text(std::int64_t n) { return std::to_string(n); }
+namespace config = orrery::config;
 
 // A generator whose numbers are the same everywhere.
 // Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014 (SplitMix64).
@@ -51,7 +51,7 @@ std::vector<std::int64_t> HistogramLoads(const config::RoutedExperts& in, std::i
                                          const Block& block) {
   constexpr std::int64_t kMostLoad = 1'000'000'000'000;
   if (in.loads_size() != experts) {
-    block.Error("loads", Text(in.loads_size()) + " loads for " + Text(experts) +
+    block.Error("loads", to_string(in.loads_size()) + " loads for " + to_string(experts) +
                              " routed experts; one for each is wanted");
     return {};
   }
@@ -59,7 +59,7 @@ std::vector<std::int64_t> HistogramLoads(const config::RoutedExperts& in, std::i
   std::int64_t sum = 0;
   for (int i = 0; i < in.loads_size(); ++i) {
     if (in.loads(i) < 0 || in.loads(i) > kMostLoad) {
-      block.Error("loads", Text(in.loads(i)) + " is out of range; a number from 0 to 1e12 is wanted", i);
+      block.Error("loads", to_string(in.loads(i)) + " is out of range; a number from 0 to 1e12 is wanted", i);
       return {};
     }
     sum += in.loads(i);
@@ -105,9 +105,9 @@ void ReadRouting(const config::RoutedExperts& in, const Block& block, Scenario* 
   for (std::size_t i = 0; i < loads.size(); ++i) {
     if (sim::Wide{loads[i]} * model.per_token <= sum) continue;
     block.Error(zipf ? "zipf_exponent" : "loads",
-                "expert " + Text(static_cast<std::int64_t>(i)) + " would get more than 1 / " +
-                    Text(model.per_token) + " of all choices, but a token visits " + Text(model.per_token) +
-                    " different experts; flatter loads are wanted");
+                "expert " + to_string(static_cast<std::int64_t>(i)) + " would get more than 1 / " +
+                    to_string(model.per_token) + " of all choices, but a token visits " +
+                    to_string(model.per_token) + " different experts; flatter loads are wanted");
     return;
   }
   scenario->experts.loads = ByGroup(loads, scenario->layout.expert);
@@ -121,8 +121,8 @@ void ReadCapacity(const config::RoutedExperts& in, const Block& block, Scenario*
     char text[32];
     std::snprintf(text, sizeof text, "%g", in.capacity_factor());
     block.Error("capacity_factor",
-                std::string(text) + " times the even share is more than all tokens: " + Text(model.routed) +
-                    " experts / " + Text(model.per_token) +
+                std::string(text) + " times the even share is more than all tokens: " +
+                    to_string(model.routed) + " experts / " + to_string(model.per_token) +
                     " a token is the most that can be needed; it is a factor, not a number of tokens");
     return;
   }
@@ -162,7 +162,7 @@ void ReadExperts(const config::Scenario& scenario_in, const Block& top, Scenario
   experts.dispatcher = DispatcherOf(in.dispatcher());
   const bool deep_ep = experts.dispatcher == models::Dispatcher::kDeepEp;
   if (deep_ep && layout.expert_tensor > 1) {
-    block.Error("dispatcher", "DEEPEP with layout.expert_tensor " + Text(layout.expert_tensor) +
+    block.Error("dispatcher", "DEEPEP with layout.expert_tensor " + to_string(layout.expert_tensor) +
                                   " is not simulated; expert_tensor 1, or ALLTOALL, would do");
   }
   experts.fp8_dispatch = in.dispatch_format() == config::Format::FP8;
@@ -199,8 +199,8 @@ void CheckExpertLayout(const Block& top, Scenario* scenario) {
   if (layout.expert == 0 || layout.expert_tensor == 0) return;  // said already
   if (model.experts.routed == 0) {
     if (layout.expert > 1) {
-      block.Error("expert",
-                  Text(layout.expert) + ", but model \"" + model.name + "\" has no experts; 1 is wanted");
+      block.Error("expert", to_string(layout.expert) + ", but model \"" + model.name +
+                                "\" has no experts; 1 is wanted");
     }
     return;
   }
@@ -226,7 +226,7 @@ void CheckExpertLayout(const Block& top, Scenario* scenario) {
     block.Error("expert",
                 "experts beside attention (parallel residual) are simulated where the tensor group "
                 "cuts them: expert 1 and expert_tensor " +
-                    Text(layout.tensor) + ", or tensor 1, are wanted");
+                    to_string(layout.tensor) + ", or tensor 1, are wanted");
   }
 }
 
@@ -247,9 +247,10 @@ void CheckDispatch(const Block& top, const Scenario& scenario) {
       even = run <= first && (i % first == 0) == (of[i] != of[i - 1]);
     }
     if (even) continue;
-    top.Of("experts").Error(
-        "dispatcher", "DEEPEP needs as many ranks of an expert group on every node; that of rank " + Text(r) +
-                          " (expert " + Text(layout.expert) + ") has not; ALLTOALL would do");
+    top.Of("experts").Error("dispatcher",
+                            "DEEPEP needs as many ranks of an expert group on every node; that of rank " +
+                                to_string(r) + " (expert " + to_string(layout.expert) +
+                                ") has not; ALLTOALL would do");
     return;
   }
 }
@@ -273,14 +274,15 @@ void WarnSpread(const Block& top, Scenario* scenario) {
     if (kind.name == "expert tensor") {
       top.Of("layout").Warn(
           "expert_tensor", "layout.expert_tensor",
-          Text(layout.expert_tensor) +
+          to_string(layout.expert_tensor) +
               " ranks that cut an expert lie on several NVLink domains; every row crosses the "
               "network to all of them",
           scenario);
     } else if (kind.name == "expert") {
       top.Of("layout").Warn("expert", "layout.expert",
-                            "the " + Text(layout.expert * layout.expert_tensor) + " ranks of expert " +
-                                Text(layout.expert) + " x expert_tensor " + Text(layout.expert_tensor) +
+                            "the " + to_string(layout.expert * layout.expert_tensor) + " ranks of expert " +
+                                to_string(layout.expert) + " x expert_tensor " +
+                                to_string(layout.expert_tensor) +
                                 " do not share one NVLink domain; the dispatch and combine of every layer "
                                 "cross the network",
                             scenario);

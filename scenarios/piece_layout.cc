@@ -8,9 +8,9 @@
 namespace scenarios {
 namespace {
 
-constexpr std::int64_t kMostPieces = 65'536, kMostLetters = 1'000'000;
+using std::to_string;
 
-std::string Text(std::int64_t n) { return std::to_string(n); }
+constexpr std::int64_t kMostPieces = 65'536, kMostLetters = 1'000'000;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -38,7 +38,7 @@ class Parser {
     const bool end = at > text_.size();
     const char c = end ? '\0' : text_[at - 1];
     const std::string shown = end ? "at its end" : std::string("\"") + (c >= ' ' && c < 0x7f ? c : '?') + '"';
-    layout_.error = "character " + Text(static_cast<std::int64_t>(at)) + ", " + shown + ": " + what;
+    layout_.error = "character " + to_string(static_cast<std::int64_t>(at)) + ", " + shown + ": " + what;
   }
 
   void Unroll() {
@@ -52,7 +52,8 @@ class Parser {
         if (!repeatable) return Refuse(i + 1, "nothing to repeat before it");
         const std::size_t star = i + 1;
         const std::optional<std::int64_t> times = TakeNumber(&i);
-        if (!times) return Refuse(star, "a number from 1 to " + Text(kMostLetters) + " is wanted behind it");
+        if (!times)
+          return Refuse(star, "a number from 1 to " + to_string(kMostLetters) + " is wanted behind it");
         Repeat(last, *times, star);
         repeatable = false;
       } else if (c == '(') {
@@ -91,7 +92,7 @@ class Parser {
   void Repeat(std::size_t first, std::int64_t times, std::size_t at) {
     const std::vector<Letter> once(letters_.begin() + static_cast<std::ptrdiff_t>(first), letters_.end());
     if (static_cast<std::int64_t>(letters_.size() + once.size()) * times > kMostLetters) {
-      return Refuse(at, "more than " + Text(kMostLetters) + " letters");
+      return Refuse(at, "more than " + to_string(kMostLetters) + " letters");
     }
     for (std::int64_t i = 1; i < times; ++i) letters_.insert(letters_.end(), once.begin(), once.end());
   }
@@ -112,7 +113,7 @@ class Parser {
       if (what == 'L') piece.loss = loss = true;
       if (what != '|') continue;
       if (static_cast<std::int64_t>(layout_.pieces.size()) == kMostPieces) {
-        return Refuse(at, "more than " + Text(kMostPieces) + " pieces");
+        return Refuse(at, "more than " + to_string(kMostPieces) + " pieces");
       }
       layout_.pieces.emplace_back();
     }
@@ -136,20 +137,20 @@ LayerSplit SplitByLayout(std::string_view text, const LayerRequest& request) {
   if (!layout.error.empty()) return refuse(layout.error);
   const auto count = static_cast<std::int64_t>(layout.pieces.size());
   if (const std::int64_t wanted = request.stages * request.chunks; count != wanted) {
-    return refuse(Text(count) + " pieces; " + Text(wanted) + " are wanted, " + Text(request.chunks) +
-                  " on each of " + Text(request.stages) + " stages");
+    return refuse(to_string(count) + " pieces; " + to_string(wanted) + " are wanted, " +
+                  to_string(request.chunks) + " on each of " + to_string(request.stages) + " stages");
   }
   LayerSplit split;
   std::int64_t sum = 0;
   for (const PieceLayout::Piece& piece : layout.pieces) {
-    const std::string which = "piece " + Text(static_cast<std::int64_t>(split.layers_of_piece.size()));
+    const std::string which = "piece " + to_string(static_cast<std::int64_t>(split.layers_of_piece.size()));
     if (piece.predictions > 0 && !piece.loss) {
       return refuse(which +
                     " has an MTP layer (m) without the loss, which is not simulated; L behind it is wanted");
     }
     if (piece.loss && piece.predictions != request.predictions) {
-      return refuse(which + " has " + Text(piece.predictions) + " MTP layers (m); " +
-                    Text(request.predictions) + " are trained (training.mtp, model.prediction_modules)");
+      return refuse(which + " has " + to_string(piece.predictions) + " MTP layers (m); " +
+                    to_string(request.predictions) + " are trained (training.mtp, model.prediction_modules)");
     }
     if (piece.layers == 0 && !piece.embedding && !piece.loss) {
       return refuse(which + " has no layer; only the first and the last may be without");
@@ -158,7 +159,7 @@ LayerSplit SplitByLayout(std::string_view text, const LayerRequest& request) {
     split.layers_of_piece.push_back(piece.layers);
   }
   if (sum == request.layers) return split;
-  return refuse("adds up to " + Text(sum) + " layers; the model has " + Text(request.layers));
+  return refuse("adds up to " + to_string(sum) + " layers; the model has " + to_string(request.layers));
 }
 
 }  // namespace scenarios

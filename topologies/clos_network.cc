@@ -1,16 +1,13 @@
 #include "topologies/clos_network.h"
 
 #include "sim/base/check.h"
+#include "topologies/cables.h"
 #include "topologies/fabric_builder.h"
 
 namespace topologies {
 namespace {
 
 using std::to_string;
-
-sim::ByteRate Times(std::uint32_t n, sim::ByteRate rate) {
-  return sim::ByteRate::MilliBytesPerSecond(n * rate.milli());
-}
 
 // "spine3", "spine0-7" for eight behind one vertex.
 std::string Named(const char* kind, std::uint32_t first, std::uint32_t elements) {
@@ -21,7 +18,6 @@ std::string Named(const char* kind, std::uint32_t first, std::uint32_t elements)
 sim::LinkId At(sim::LinkId first, std::uint64_t cable) {
   return sim::LinkId(first.value() + 2 * static_cast<std::uint32_t>(cable));
 }
-sim::LinkId WayBack(sim::LinkId cable) { return sim::LinkId(cable.value() + 1); }
 
 // The next digit of a way, which is a number of mixed base.
 std::uint64_t Digit(std::uint64_t* way, std::uint64_t base) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "topologies/cables.h"
+
 namespace topologies {
 namespace {
 
@@ -12,7 +14,6 @@ constexpr std::uint32_t kMostSites = 256;  // any two are joined
 constexpr std::int64_t kMostCables = 8'000'000;
 
 std::uint32_t Narrow(std::int64_t n) { return static_cast<std::uint32_t>(n); }
-std::int64_t RoundUp(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
 // The fewest switches above `below` others that give each of these the same number of its `cables` to each
 // of them, in `ports` ports (0: any number); 0 if no number of them has the ports. `fixed` cables of all the
@@ -111,8 +112,6 @@ std::optional<sim::Error> CheckSize(const ClosPlan& plan) {
 }
 
 }  // namespace
-
-bool Fits(std::int64_t n, sim::ByteRate rate) { return n == 0 || rate.milli() <= INT64_MAX / n; }
 
 sim::Result<ClosPlan> PlanRails(const RailOptimisedSpec& spec, const NodePlan& nodes) {
   if (spec.nodes_per_leaf < 1) {

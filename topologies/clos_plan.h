@@ -10,9 +10,6 @@
 
 namespace topologies {
 
-// Whether a rate of n cables can be told in a ByteRate.
-bool Fits(std::int64_t n, sim::ByteRate rate);
-
 // Error: ports, cables or rates that do not do for these nodes.
 sim::Result<ClosPlan> PlanRails(const RailOptimisedSpec& spec, const NodePlan& nodes);
 sim::Result<ClosPlan> PlanFatTree(const FatTreeSpec& spec, const NodePlan& nodes);

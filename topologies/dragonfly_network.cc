@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "topologies/clos_plan.h"
+#include "topologies/cables.h"
 #include "topologies/fabric_builder.h"
 
 namespace topologies {
@@ -11,14 +11,6 @@ namespace {
 using std::to_string;
 
 constexpr std::int64_t kMostGroups = 1024;  // half a million cables between them
-
-std::int64_t RoundUp(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
-
-sim::ByteRate Times(std::int64_t n, sim::ByteRate rate) {
-  return sim::ByteRate::MilliBytesPerSecond(n * rate.milli());
-}
-
-sim::LinkId WayBack(sim::LinkId cable) { return sim::LinkId(cable.value() + 1); }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/base/check.h"
+#include "topologies/cables.h"
 #include "topologies/clos_plan.h"
 #include "topologies/faults.h"
 #include "topologies/node_router.h"
@@ -15,12 +16,6 @@ namespace {
 using std::to_string;
 
 std::uint32_t Narrow(std::int64_t n) { return static_cast<std::uint32_t>(n); }
-
-// Several cables as one link. REQUIRES: Fits(n, rate)
-sim::ByteRate Times(std::int64_t n, sim::ByteRate rate) {
-  CHECK(Fits(n, rate));
-  return sim::ByteRate::MilliBytesPerSecond(n * rate.milli());
-}
 
 std::optional<sim::Error> FaultOf(const sim::NodeShape& node) {
   if (node.devices < 1 || node.devices > 1024) {

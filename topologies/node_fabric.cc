@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/base/check.h"
+#include "topologies/cables.h"
 #include "topologies/clos_plan.h"
 #include "topologies/dragonfly_network.h"
 #include "topologies/node_construction.h"
@@ -29,11 +30,6 @@ struct Job {
         .Build(port, rule, topology.faults, storage);
   }
 };
-
-sim::ByteRate Times(std::int64_t n, sim::ByteRate rate) {
-  CHECK(Fits(n, rate));
-  return sim::ByteRate::MilliBytesPerSecond(n * rate.milli());
-}
 
 sim::Error NoNic(const Job& job, std::uint32_t nodes) {
   return {Called(job.node) + " has no NIC, so topology \"" + job.topology.name + "\" cannot connect " +

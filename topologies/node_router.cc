@@ -6,14 +6,13 @@
 
 #include "sim/base/check.h"
 #include "sim/base/digest.h"
+#include "topologies/cables.h"
 
 namespace topologies {
 namespace {
 
 // So many ways are tried around failed links; more have no other cable in common.
 constexpr std::uint64_t kMostTries = 65'536;
-
-sim::LinkId WayBack(sim::LinkId cable) { return sim::LinkId(cable.value() + 1); }
 
 // One route: out, then each of `middle` with an equal part, then in. Middles may have links in common.
 Route Join(Route out, const std::vector<Route>& middle, const Route& in) {

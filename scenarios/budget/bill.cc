@@ -15,8 +15,6 @@
 namespace scenarios {
 namespace {
 
-std::string Text(std::int64_t n) { return Grouped(n); }
-
 // A price that the textbook has for one device alone.
 std::optional<double> PriceOf(const char* name, const std::optional<double>& given, double of_h800,
                               const char* source, BillChoice* c, Bill* bill) {
@@ -30,11 +28,12 @@ void ChooseMaterials(Chooser* choose, BillChoice* c) {
   const BillRequest& r = c->r;
   const BillChoices& given = r.choices;
   const std::int64_t nics = r.device.node.nics;
-  c->rails = (*choose)("rails", given.rails, nics, "one a NIC of the node", Text);
+  c->rails = (*choose)("rails", given.rails, nics, "one a NIC of the node", Grouped);
   c->ports = (*choose)("switch_ports", given.switch_ports, std::int64_t{64},
-                       "of an NDR switch: NVIDIA DGX SuperPOD reference architecture", Text);
-  c->saves_kept = (*choose)("saves_kept", given.saves_kept, std::int64_t{5}, "the last ones; assumed", Text);
-  c->replicas = (*choose)("replicas", given.replicas, std::int64_t{3}, "textbook 17.7.5", Text);
+                       "of an NDR switch: NVIDIA DGX SuperPOD reference architecture", Grouped);
+  c->saves_kept =
+      (*choose)("saves_kept", given.saves_kept, std::int64_t{5}, "the last ones; assumed", Grouped);
+  c->replicas = (*choose)("replicas", given.replicas, std::int64_t{3}, "textbook 17.7.5", Grouped);
   c->write_s = (*choose)("write_seconds", given.write_s, 60.0, "of a save, beside training; assumed", Short);
   c->restart_s = (*choose)("restart_seconds", given.restart_s, 600.0,
                            "detection, another node, start of processes: assumed; ten minutes are what a "

@@ -13,7 +13,7 @@
 namespace scenarios {
 namespace {
 
-double Number(std::int64_t n) { return static_cast<double>(n); }
+using sim::Number;
 
 void AddTimes(const BillChoice& c, Bill* bill) {
   const WallClock& w = bill->clock;

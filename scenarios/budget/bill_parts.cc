@@ -11,7 +11,7 @@
 namespace scenarios {
 namespace {
 
-double Number(std::int64_t n) { return static_cast<double>(n); }
+using sim::Number;
 
 void AddDevices(const BillChoice& c, Bill* bill) {
   const std::int64_t of_node = c.r.device.node.devices;

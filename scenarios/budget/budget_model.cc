@@ -12,7 +12,7 @@
 namespace scenarios {
 namespace {
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 
 std::string ShapeText(const models::Model& m) {
   return "L " + Grouped(m.layers) + "; d " + Grouped(m.hidden) + "; heads " + Grouped(m.heads) + " of " +

@@ -19,7 +19,7 @@
 namespace scenarios {
 namespace {
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 
 double StepSeconds(const Chosen& c) {
   const double tokens = Number(sim::Wide{c.global_batch} * c.sequence_length);

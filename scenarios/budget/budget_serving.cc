@@ -11,7 +11,7 @@
 namespace scenarios {
 namespace {
 
-double Number(std::int64_t n) { return static_cast<double>(n); }
+using sim::Number;
 
 // "; 4 of 128 experts read": on average.
 std::string ExpertsText(const models::Model& model, std::int64_t batch) {

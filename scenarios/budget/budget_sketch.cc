@@ -13,7 +13,7 @@
 namespace scenarios {
 namespace {
 
-double Number(std::int64_t n) { return static_cast<double>(n); }
+using sim::Number;
 
 // One end of the interval.
 struct End {

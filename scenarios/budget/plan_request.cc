@@ -13,8 +13,6 @@
 namespace scenarios {
 namespace {
 
-std::string Text(std::int64_t n) { return Grouped(n); }
-
 const char* RecomputeText(models::Recompute r) {
   return r == models::Recompute::kNone ? "none" : r == models::Recompute::kSelective ? "selective" : "full";
 }
@@ -43,14 +41,14 @@ void ChooseAdapters(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vec
     }
     return;
   }
-  c->lora_rank = (*choose)("lora_rank", r.lora_rank, std::int64_t{0}, "", Text);
+  c->lora_rank = (*choose)("lora_rank", r.lora_rank, std::int64_t{0}, "", Grouped);
   const auto targets = (*choose)("lora_targets", r.lora_targets, models::AdapterTargets::kAllLinear,
                                  "Dettmers et al. 2023, section 4", [](models::AdapterTargets t) {
                                    return t == models::AdapterTargets::kQueryValue  ? "query-value"
                                           : t == models::AdapterTargets::kAttention ? "attention"
                                                                                     : "all-linear";
                                  });
-  c->base_bits = (*choose)("base_bits", r.base_bits, std::int64_t{16}, "frozen weights as they are", Text);
+  c->base_bits = (*choose)("base_bits", r.base_bits, std::int64_t{16}, "frozen weights as they are", Grouped);
   c->adapters = models::AdapterParameters(c->model, targets, c->lora_rank);
   if (c->optimizer != models::OptimizerKind::kAdamW) {
     errors->push_back(std::string("optimizer: ") + models::ToText(c->optimizer) +
@@ -80,7 +78,7 @@ void ChooseFormat(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vecto
 // Rings that share a sequence, where they are asked for.
 void ChooseContext(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
   if (!r.context_ranks) return;
-  c->context_ranks = (*choose)("context_ranks", r.context_ranks, std::int64_t{1}, "", Text);
+  c->context_ranks = (*choose)("context_ranks", r.context_ranks, std::int64_t{1}, "", Grouped);
   if (c->context_ranks == 1) return;
   if (c->sequence_length % (2 * c->context_ranks) != 0) {
     errors->push_back("context_ranks: " + Grouped(c->context_ranks) + " of two parts each do not share " +
@@ -104,7 +102,7 @@ void ChooseContext(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vect
 // Groups that share the routed experts, where they are asked for.
 void ChooseExperts(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
   if (!r.expert) return;
-  c->expert = (*choose)("expert", r.expert, std::int64_t{1}, "", Text);
+  c->expert = (*choose)("expert", r.expert, std::int64_t{1}, "", Grouped);
   if (c->expert == 1) return;
   if (c->model.experts.routed == 0) {
     errors->push_back("expert: \"" + c->model.name + "\" has no routed experts; a model that has is wanted");
@@ -161,14 +159,15 @@ void ChooseCuts(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<
   }
   if (c->zero_stage < 3) return;
   c->prefetch = (*choose)("prefetch", r.prefetch, std::int64_t{1},
-                          "units gathered ahead of the one in hand, as FSDP does", Text);
+                          "units gathered ahead of the one in hand, as FSDP does", Grouped);
   c->regather_last = (*choose)("regather_last", r.regather_last, true,
                                "the head as well, though its backward comes next: erratum E2", YesText);
 }
 
 void ChooseLayout(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector<std::string>* errors) {
-  c->tensor = (*choose)("tensor", r.tensor, std::int64_t{1}, "no tensor parallelism unless asked for", Text);
-  c->pipeline = (*choose)("pipeline", r.pipeline, std::int64_t{1}, "no pipeline unless asked for", Text);
+  c->tensor =
+      (*choose)("tensor", r.tensor, std::int64_t{1}, "no tensor parallelism unless asked for", Grouped);
+  c->pipeline = (*choose)("pipeline", r.pipeline, std::int64_t{1}, "no pipeline unless asked for", Grouped);
   const int zero = c->pipeline > 1 || c->frozen() ? 1 : 3;
   c->zero_stage = (*choose)("zero", r.zero_stage, zero,
                             zero == 3     ? "cuts everything, so most models fit"
@@ -240,7 +239,7 @@ void ChooseBatch(const BudgetRequest& r, Chooser* choose, Chosen* c, std::vector
   const std::int64_t usual =
       WholeGroups(std::max(kUsualTokens / c->sequence_length, std::int64_t{1}), at_once);
   c->global_batch = (*choose)("batch", r.global_batch, usual,
-                              "about 4M tokens, textbook 17.7.2; a multiple of data x micro-batch", Text);
+                              "about 4M tokens, textbook 17.7.2; a multiple of data x micro-batch", Grouped);
   if (c->global_batch % at_once != 0) {
     errors->push_back("batch: " + Grouped(c->global_batch) + " sequences are no multiple of data " +
                       Grouped(c->data) + " x micro-batch " + Grouped(c->micro_batch) + " = " +
@@ -267,11 +266,11 @@ void ChoosePrice(const BudgetRequest& r, Chooser* choose, Chosen* c) {
 }
 
 void ChooseServing(const BudgetRequest& r, Chooser* choose, Chosen* c) {
-  if (r.page) c->page = (*choose)("page", r.page, std::int64_t{0}, "", Text);
+  if (r.page) c->page = (*choose)("page", r.page, std::int64_t{0}, "", Grouped);
   c->context = (*choose)("context", r.context, std::min<std::int64_t>(c->model.max_positions, 4096),
-                         "tokens of a request: the model's longest, 4,096 at most", Text);
+                         "tokens of a request: the model's longest, 4,096 at most", Grouped);
   c->weight_bits = (*choose)("weight_bits", r.weight_bits, 16.0, "BF16", Short);
-  c->kv_width = (*choose)("kv_bytes", r.kv_width, std::int64_t{2}, "BF16", Text);
+  c->kv_width = (*choose)("kv_bytes", r.kv_width, std::int64_t{2}, "BF16", Grouped);
 }
 
 void CheckSizes(const Chosen& c, std::vector<std::string>* errors) {
@@ -313,7 +312,7 @@ Chosen Choose(const BudgetRequest& r, std::vector<std::string>* errors) {
 
   c.sequence_length =
       choose("sequence", r.sequence_length, std::min<std::int64_t>(c.model.max_positions, 4096),
-             "the model's longest, 4,096 at most", Text);
+             "the model's longest, 4,096 at most", Grouped);
   if (c.model.learned_positions > 0 && c.sequence_length > c.model.learned_positions) {
     errors->push_back("sequence: " + Grouped(c.sequence_length) + " is longer than the " +
                       Grouped(c.model.learned_positions) + " learned positions; no more are wanted");
@@ -325,11 +324,11 @@ Chosen Choose(const BudgetRequest& r, std::vector<std::string>* errors) {
   c.utilisation =
       choose("utilisation", r.utilisation, 0.4,
              "textbook 17.3.8; it contains every wait and recomputation, so none is taken off again", Short);
-  c.micro_batch = choose("micro", r.micro_batch, std::int64_t{1}, "the least", Text);
+  c.micro_batch = choose("micro", r.micro_batch, std::int64_t{1}, "the least", Grouped);
   c.optimizer = choose("optimizer", r.optimizer, models::OptimizerKind::kAdamW, "the usual one",
                        [](auto kind) { return models::ToText(kind); });
   c.widths.gradient = choose("gradient_bytes", r.gradient_width, std::int64_t{4},
-                             "accumulated in FP32, as Megatron-LM does", Text);
+                             "accumulated in FP32, as Megatron-LM does", Grouped);
   c.recompute = choose("recompute", r.recompute, models::Recompute::kFull, "the least memory", RecomputeText);
   c.attention_kind = choose("attention_kernel", r.attention_kind, sim::AttentionKind::kFlash2,
                             "fused: scores are not kept", [](auto kind) { return hardware::ToText(kind); });

@@ -8,15 +8,15 @@
 namespace scenarios {
 namespace {
 
-std::string Text(std::int64_t n) { return std::to_string(n); }
+using std::to_string;
 
 // What of each that a budget does not count; empty = nothing.
 std::string NotCountedOfExperts(const Scenario& s) {
   if (s.model.experts.routed == 0 || !s.layout.spreads_experts()) return "";
   const RoutedExperts& experts = s.experts;
   if (s.layout.expert_tensor != s.layout.tensor) {
-    return "layout.expert_tensor: " + Text(s.layout.expert_tensor) + " beside tensor " +
-           Text(s.layout.tensor);
+    return "layout.expert_tensor: " + to_string(s.layout.expert_tensor) + " beside tensor " +
+           to_string(s.layout.tensor);
   }
   if (s.layout.tensor > 1 && !s.layout.sequence) return "layout.sequence: false beside spread experts";
   if (experts.dispatcher != models::Dispatcher::kAllToAll) return "experts.dispatcher other than ALLTOALL";
@@ -33,8 +33,8 @@ std::string NotCountedOfLayout(const Scenario& s) {
     return "layout.context_kind other than RING";
   }
   if (const std::string what = NotCountedOfExperts(s); !what.empty()) return what;
-  if (s.layout.virtual_stages > 1) return "layout.virtual: " + Text(s.layout.virtual_stages);
-  if (pipeline.shape.parts > 1) return "pipeline.sequence_parts: " + Text(pipeline.shape.parts);
+  if (s.layout.virtual_stages > 1) return "layout.virtual: " + to_string(s.layout.virtual_stages);
+  if (pipeline.shape.parts > 1) return "pipeline.sequence_parts: " + to_string(pipeline.shape.parts);
   if (pipeline.splits_backward()) return "pipeline.schedule: " + pipeline.name() + ", backwards in halves";
   // Stages hold what 1F1B does: their pieces once, and micro-batches to the end of the pipeline.
   const std::int64_t held = std::min(s.layout.pipeline, s.batch.micro_batches);
@@ -48,7 +48,7 @@ std::string NotCountedOfRecompute(const Training& training) {
   if (training.recompute == Recompute::kFull) {
     if (full.first_layers_only) return "training.recompute_method: BLOCK";
     if (full.every > 1) return "training.recompute_method: EVERY";
-    if (full.layers > 1) return "training.recompute_layers: " + Text(full.layers) + " together";
+    if (full.layers > 1) return "training.recompute_layers: " + to_string(full.layers) + " together";
   }
   if (training.recompute != Recompute::kSelective) return "";
   const models::SelectiveModules& m = training.selective;
@@ -64,7 +64,7 @@ std::string NotCountedOfTraining(const Scenario& s) {
   if (training.mtp) return "training.mtp";
   if (training.matmul.recipe != models::Recipe::kNone) return "training.matmul in eight bits";
   const Sharding& sharding = training.sharding;
-  if (sharding.ranks > 0) return "training.sharding.ranks: " + Text(sharding.ranks);
+  if (sharding.ranks > 0) return "training.sharding.ranks: " + to_string(sharding.ranks);
   if (!sharding.reshard_after_forward) return "training.sharding.reshard_after_forward: false";
   // Gradients that are cut are scattered in every micro-batch, but in a pipeline.
   const bool late = training.optimizer_sharding < OptimizerSharding::kZero2 || s.layout.pipeline > 1;

@@ -10,7 +10,7 @@
 namespace scenarios {
 namespace {
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 
 // Forward of so many tokens: linear layers of all, logits of `with_logits`.
 double LinearFlops(const models::Model& model, std::int64_t tokens, std::int64_t with_logits) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kKernels = 0.7;  // textbook, 17.5.5: of the peak, by matrix products
 
-double Number(std::int64_t n) { return static_cast<double>(n); }
+using sim::Number;
 
 // A device's rate to others of its node, and its part of the node's NICs.
 double InsideRate(const sim::NodeShape& node) {

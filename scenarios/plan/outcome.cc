@@ -9,7 +9,7 @@
 namespace scenarios {
 namespace {
 
-double Number(std::int64_t n) { return static_cast<double>(n); }
+using sim::Number;
 
 }  // namespace
 

@@ -15,7 +15,7 @@
 namespace scenarios {
 namespace {
 
-double Number(std::int64_t n) { return static_cast<double>(n); }
+using sim::Number;
 
 // Tokens of a step where nobody says: 4M, as LLaMA's and Llama 2's runs; 16M for the largest, as Llama 3's.
 std::int64_t UsualBatch(const PlanRequest& r, std::int64_t parameters, std::string* why) {

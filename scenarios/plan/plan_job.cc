@@ -10,8 +10,9 @@
 namespace scenarios {
 namespace {
 
-std::string Text(std::int64_t n) { return std::to_string(n); }
-double Number(std::int64_t n) { return static_cast<double>(n); }
+using std::to_string;
+
+using sim::Number;
 
 // A string of the text format, in quotes.
 std::string Quoted(const std::string& text) {
@@ -134,23 +135,23 @@ std::string ScenarioText(const PlanJob& job, const LayoutChoice& layout, const J
   const bool spreads = layout.expert > 1;
   const bool counts = job.model.layers % layout.pipeline != 0;
   std::string out = "name: " + Quoted(name) + "\ndescription: " +
-                    Quoted(job.model.name + " on " + Text(shape.devices) + " " + job.device.name + ", " +
+                    Quoted(job.model.name + " on " + to_string(shape.devices) + " " + job.device.name + ", " +
                            ToText(layout, shape.data) + ".") +
                     "\nsource {\n  title: \"orrery plan\"\n  note: \"the layout that it chose by "
                     "simulation\"\n}\nmodel: " +
                     Quoted(job.model_name) + "\nhardware: " + Quoted(job.device_name) +
-                    "\ntopology: " + Quoted(topology) + "\ndevices: " + Text(shape.devices) + "\n";
-  out += "layout {\n  tensor: " + Text(layout.tensor) +
+                    "\ntopology: " + Quoted(topology) + "\ndevices: " + to_string(shape.devices) + "\n";
+  out += "layout {\n  tensor: " + to_string(layout.tensor) +
          "\n  sequence: " + (Cuts(job, layout) ? "true" : "false") +
-         "\n  context: 1\n  pipeline: " + Text(layout.pipeline) +
-         "\n  virtual: " + Text(layout.virtual_stages) + "\n  expert: " + Text(layout.expert) +
+         "\n  context: 1\n  pipeline: " + to_string(layout.pipeline) +
+         "\n  virtual: " + to_string(layout.virtual_stages) + "\n  expert: " + to_string(layout.expert) +
          "\n  expert_tensor: " +
-         Text(spreads                         ? layout.expert_tensor
-              : job.model.experts.routed == 0 ? 1
-                                              : layout.tensor) +
+         to_string(spreads                         ? layout.expert_tensor
+                   : job.model.experts.routed == 0 ? 1
+                                                   : layout.tensor) +
          "\n}\n";
-  out += "batch {\n  global: " + Text(shape.global_batch) + "\n  micro: " + Text(layout.micro) +
-         "\n  sequence_length: " + Text(job.sequence_length) + "\n}\n";
+  out += "batch {\n  global: " + to_string(shape.global_batch) + "\n  micro: " + to_string(layout.micro) +
+         "\n  sequence_length: " + to_string(job.sequence_length) + "\n}\n";
   out += "training {\n  format: BF16\n  gradient_type: FP32\n  optimizer: ADAM\n  optimizer_sharding: ";
   out += ShardingName(layout.sharding);
   out += "\n  recompute: ";

@@ -13,7 +13,7 @@
 namespace scenarios {
 namespace {
 
-double Number(std::int64_t n) { return static_cast<double>(n); }
+using sim::Number;
 double Number(sim::Bytes n) { return Number(n.count()); }
 
 std::string Percent(double part) { return Short(100 * part) + " %"; }

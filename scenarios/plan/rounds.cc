@@ -10,7 +10,7 @@
 namespace scenarios {
 namespace {
 
-double Number(std::int64_t n) { return static_cast<double>(n); }
+using sim::Number;
 
 constexpr std::int64_t kMostDevices = 262'144;  // beyond them nothing is tried
 

@@ -16,7 +16,7 @@
 namespace scenarios {
 namespace {
 
-double Number(std::int64_t n) { return static_cast<double>(n); }
+using sim::Number;
 
 // A layout before its plans are made: how long by the roughest count, and whether it may fit at all.
 struct Rough {

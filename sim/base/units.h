@@ -15,6 +15,9 @@ namespace sim {
 
 __extension__ using Wide = __int128;  // holds a product of two 64-bit numbers
 
+// A count in formulas of real numbers; above 2^53 the nearest one.
+inline double Number(Wide n) { return static_cast<double>(n); }
+
 // A signed length of simulated time, in whole picoseconds. Spans 106 days.
 class Duration {
  public:

@@ -14,7 +14,7 @@ namespace {
 using sim::Bytes;
 using sim::Kernel;
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 
 const Kernel* Find(const std::vector<Kernel>& kernels, const std::string& name) {
   for (const Kernel& k : kernels) {

@@ -7,7 +7,7 @@
 namespace models {
 namespace {
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 
 TEST(Flops, ForwardOfLlama7bAtFourSequencesOf4096TakesTwoPerParameterAndToken) {
   // Erratum of a textbook that printed 53.9 GFLOP: 2 x 6,738,415,616 x 16,384 = 2.208e14.

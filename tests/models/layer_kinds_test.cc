@@ -19,7 +19,7 @@ namespace {
 using sim::Bytes;
 using sim::Kernel;
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 
 Model Sinks() {
   Model m = WithExperts(Llama(4, 2880, 0, 64, 8, 201088), 32, 4, 2880);

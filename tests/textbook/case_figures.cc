@@ -16,7 +16,7 @@ namespace {
 using namespace scenarios;
 using sim::CollectiveKind;
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 double Days(double flops, double devices, double u) {
   return TrainingSeconds(flops, devices, kH800, u) / kSecondsOfDay;
 }

@@ -13,7 +13,7 @@ namespace {
 using namespace scenarios;
 using sim::CollectiveKind;
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 
 constexpr double kNvlink = 150e9, kNic = 50e9;  // of an H800, one way, as the chapter has them
 

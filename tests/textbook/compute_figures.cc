@@ -13,7 +13,7 @@ namespace {
 using models::ForwardFlops;
 using models::Model;
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 
 // One layer of LLaMA-7B or 70B without ends, so that its FLOPs are a layer's.
 Model Layer7b() { return models::Llama(1, 4096, 11008, 32, 32, 1); }

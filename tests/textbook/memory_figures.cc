@@ -23,7 +23,7 @@ using models::OptimizerKind;
 using models::ShareOf;
 using models::TrainingState;
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 double Gb(sim::Bytes bytes) { return Number(bytes.count()) * 1e-9; }
 double Gib(sim::Bytes bytes) { return Number(bytes.count()) / (1 << 30); }
 

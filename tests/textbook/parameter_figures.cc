@@ -18,7 +18,7 @@ using models::Model;
 using models::ParametersOf;
 using models::ParametersOfLayer;
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 double Total(const Model& m) { return Number(ParametersOf(m).total()); }
 
 // Weights in so many bits, without scales.

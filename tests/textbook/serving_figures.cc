@@ -16,7 +16,7 @@ namespace {
 
 using namespace scenarios;
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 
 constexpr hardware::Roof kH800Roof{0.7 * kH800, kH800Memory}, kH20Roof{0.7 * kH20, kH20Memory};
 

@@ -10,7 +10,7 @@ namespace {
 
 using namespace scenarios;
 
-double Number(sim::Wide n) { return static_cast<double>(n); }
+using sim::Number;
 
 constexpr double kGib = 1073741824.0;
 
