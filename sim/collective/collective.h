@@ -139,8 +139,7 @@ struct Transfer {
 };
 
 // The same collective, transfer by transfer, cut into chunks of `chunk` bytes
-// as NCCL's loops do. Leaves out: the bound on chunks under way (NCCL's buffers
-// hold 8), which no edge reaches when all are equally fast.
+// as NCCL's loops do, with its buffers of 8 steps on each edge: two chunks of a ring, eight of other algorithms.
 // REQUIRES: as above; chunk > 0; fewer than 2^32 transfers
 std::vector<Transfer> ExpandIntoChunks(const CollectiveRequest& request, Bytes chunk);
 
