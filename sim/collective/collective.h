@@ -139,8 +139,8 @@ struct Transfer {
 };
 
 // The same collective, transfer by transfer, cut into chunks of `chunk` bytes
-// as NCCL's loops do, with its buffers of 8 steps on each edge: two chunks of a ring, eight of other algorithms.
-// REQUIRES: as above; chunk > 0; fewer than 2^32 transfers
+// as NCCL's loops do, with its buffers of 8 steps on each edge: two chunks of a ring, eight of other
+// algorithms. REQUIRES: as above; chunk > 0; fewer than 2^32 transfers
 std::vector<Transfer> ExpandIntoChunks(const CollectiveRequest& request, Bytes chunk);
 
 // What nccl-tests calls busbw, over size/time: 2(n-1)/n, (n-1)/n or 1, as a
