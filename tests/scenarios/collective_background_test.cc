@@ -237,7 +237,7 @@ TEST(Bystander, OfNvlsGetsHalfOfAPortAndWhatALightOneLeaves) {
   const sim::LinkId up = setting.fabric.router->ToNvSwitch(3)->uses[0].link;
   const sim::LinkId down = setting.fabric.router->FromNvSwitch(3)->uses[0].link;
   const auto ends = [&](CollectiveKind kind, sim::LinkId port, Bytes size) {
-    return EndsOfBystander(setting, kind, {port}, size, 64_KiB);
+    return EndsOfBystander(setting, kind, {port}, size, 16_KiB);
   };
   for (const auto& [kind, port] : {std::pair{CollectiveKind::kAllReduce, up},
                                    {CollectiveKind::kAllReduce, down},
