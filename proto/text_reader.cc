@@ -123,14 +123,13 @@ std::optional<std::vector<Step>> SplitPath(const std::string& path) {
 
 // What the text of an override means for this field: strings may go bare, and
 // a bare string may hold anything.
-std::optional<Node> OverrideValue(const Override& set, const FieldDescriptor* field, int index,
-                                  std::string* refusal) {
+std::optional<Node> OverrideValue(const Override& set, const FieldDescriptor* field, std::string* refusal) {
   Syntax syntax = ParseValue(set.value);
   if (syntax.errors.empty()) return std::move(syntax.root);
   const bool takes_text = field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
   const bool quoted =
       !set.value.empty() && (set.value[0] == '"' || set.value[0] == '\'' || set.value[0] == '[');
-  if (takes_text && !quoted && IsUtf8(set.value) && (!field->is_repeated() || index >= 0)) {
+  if (takes_text && !quoted && IsUtf8(set.value)) {
     Node text;
     text.kind = Node::Kind::kString;
     text.text = set.value;
@@ -166,7 +165,7 @@ void ApplyOverride(const Override& set, Message* message, Location* location, Di
     }
     if (i + 1 == steps->size()) {
       std::string refusal;
-      const std::optional<Node> value = OverrideValue(set, field, step.index, &refusal);
+      const std::optional<Node> value = OverrideValue(set, field, &refusal);
       if (!value) return diagnostics->Error(place, refusal);
       return FillField(*value, origin, set.prefix + set.path, field, step.index, message, location,
                        diagnostics);

@@ -2,6 +2,7 @@
 
 #include "proto/scenario.pb.h"
 #include "scenarios/loader_parts.h"
+#include "scenarios/nccl_setup.h"
 #include "sim/collective/nccl_tuner.h"
 
 namespace scenarios {
@@ -20,33 +21,51 @@ std::optional<std::string> FunctionWithoutAlgorithm(const sim::NcclSetup& setup)
   return std::nullopt;
 }
 
+// What the block says; nothing of it where it has mistakes. Whether it had none.
+bool ReadSetup(const orrery::config::Nccl& in, const Block& block, sim::NcclSetup* setup) {
+  bool sound = true;
+  if (in.has_version()) {
+    const auto version = sim::ReadNcclVersion(in.version());
+    if (version.ok()) {
+      setup->version = version.value();
+    } else {
+      block.Error("version", version.error().message);
+      sound = false;
+    }
+  }
+  for (int i = 0; i < in.environment_size(); ++i) {
+    const auto wrong = sim::SetVariable(in.environment(i), &setup->environment);
+    if (!wrong) continue;
+    block.Error("environment", wrong->message, i);
+    sound = false;
+  }
+  if (setup->environment.collnet) {
+    block.Error("environment", "NCCL_COLLNET_ENABLE: switches that add up are not simulated; 0 is wanted");
+    sound = false;
+  }
+  return sound;
+}
+
 }  // namespace
 
 void ReadNccl(const orrery::config::Scenario& in, const Block& top, Scenario* scenario) {
   if (!in.has_nccl()) return;
   const Block block = top.Of("nccl");
-  sim::NcclSetup& setup = scenario->device.nccl;
-  if (in.nccl().has_version()) {
-    const auto version = sim::ReadNcclVersion(in.nccl().version());
-    if (!version.ok()) return block.Error("version", version.error().message);
-    setup.version = version.value();
-  }
-  bool sound = true;
-  for (int i = 0; i < in.nccl().environment_size(); ++i) {
-    const auto wrong = sim::SetVariable(in.nccl().environment(i), &setup.environment);
-    if (!wrong) continue;
-    block.Error("environment", wrong->message, i);
-    sound = false;
-  }
-  if (!sound) return;
-  if (setup.environment.collnet) {
-    block.Error("environment", "NCCL_COLLNET_ENABLE: switches that add up are not simulated; 0 is wanted");
-  } else if (const auto function = FunctionWithoutAlgorithm(setup)) {
+  if (!ReadSetup(in.nccl(), block, &scenario->device.nccl)) return;
+  if (const auto function = FunctionWithoutAlgorithm(scenario->device.nccl)) {
     block.Error("environment",
                 "leaves " + *function +
                     " without an algorithm and protocol on some group, as NCCL would fail; Ring and one "
                     "of LL and Simple serve all");
   }
+}
+
+bool SetNccl(const std::vector<proto::Override>& overrides, sim::NcclSetup* setup,
+             proto::Diagnostics* diagnostics) {
+  orrery::config::Scenario in;
+  proto::Document document;
+  const bool read = proto::Read("nccl", "nccl {}", overrides, &in, &document, diagnostics);
+  return ReadSetup(in.nccl(), Block(document.root(), diagnostics).Of("nccl"), setup) && read;
 }
 
 }  // namespace scenarios

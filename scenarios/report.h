@@ -49,6 +49,22 @@ struct TierReport {
   sim::Bytes busiest_bytes;
 };
 
+// Collectives of one group, kind and size that a rank takes part in.
+struct CollectiveReport {
+  std::string purpose;  // "data"; the class of their tasks
+  std::string kind;     // "all-reduce"
+  std::int64_t ranks = 0, nodes = 0;
+  sim::Bytes bytes;               // as their kind counts them
+  std::int64_t times = 0;         // in all simulated steps
+  std::string algorithm;          // "Ring", as NCCL writes it, and so the protocol
+  std::string protocol;           // "Simple"
+  std::int64_t channels = 0;      // thread blocks, an SM each; 0: not known
+  sim::Duration alone;            // what one takes on the idle fabric
+  std::string fastest_algorithm;  // of what NCCL could do here; empty where it takes that
+  std::string fastest_protocol;
+  sim::Duration fastest_alone;
+};
+
 // What a planner computes by hand, beside what the simulation gave.
 struct ClosedForm {
   double six_pd_flops = 0;              // 6 * active parameters * tokens of a step
@@ -185,6 +201,8 @@ struct Report {
   std::vector<TimePart> critical_path;  // adds up to step_time
   std::vector<StageReport> stages;
   std::vector<TierReport> tiers;
+  std::string nccl_version;                   // "2.27"
+  std::vector<CollectiveReport> collectives;  // of the breakdown's rank, the longest ones first
 
   sim::Bytes memory_per_device;  // usable
   bool fits = true;

@@ -121,7 +121,8 @@ bound     what no algorithm beats: the bytes that must leave or enter a member, 
           files). gap: how far above it the time is. The line below the rows says which links it is of.
 by        how NCCL would do it, by its tuner: Ring/LL, Tree/LL128, NVLS/S (Simple), P2P/LL; --json has
           channels too. * where another way takes less here; lines below the rows say which. NCCL's version
-          and variables: --set nccl.version=2.29 --set nccl.environment=NCCL_ALGO=Tree.
+          and variables: --set nccl.version=2.29 --set nccl.environment=NCCL_ALGO=Tree; several:
+          --set 'nccl.environment=["NCCL_ALGO=Tree", "NCCL_PROTO=LL"]'.
 by chunk  with --chunk: the same transfer by transfer, the oracle; diff is how far the time is above it.
 
 --background "alltoall 0-31 64M" starts again where it ends, until all that is measured has ended.

@@ -9,6 +9,7 @@
 #include "scenarios/collective_run/job_text.h"
 #include "scenarios/collective_run/rank_list.h"
 #include "scenarios/collective_run/sizes.h"
+#include "scenarios/nccl_setup.h"
 #include "tools/flag_reader.h"
 #include "topologies/topology.h"
 
@@ -18,35 +19,10 @@ namespace {
 using Errors = std::vector<std::string>;
 using scenarios::CollectiveJob;
 
-// "hardware.node.nics" as "node.nics", for the file that it is about; others are mistakes.
+// "hardware.node.nics" as "node.nics", for the file that it is about; nccl's whole; others are mistakes.
 struct SetPaths {
-  std::vector<proto::Override> hardware, topology;
-  sim::NcclVersion version;
-  sim::NcclEnvironment environment;
+  std::vector<proto::Override> hardware, topology, nccl;
 };
-
-// nccl.version=2.29, nccl.environment=NCCL_ALGO=Tree (any number of times, with any index or none).
-std::optional<sim::Error> SetNccl(const proto::Override& set, SetPaths* paths) {
-  const std::string field = set.path.substr(std::string("nccl.").size());
-  // As scenarios take it, too: a text in quotes.
-  std::string_view value = set.value;
-  if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
-    value = value.substr(1, value.size() - 2);
-  if (field == "version") {
-    const auto version = sim::ReadNcclVersion(value);
-    if (!version.ok()) return version.error();
-    paths->version = version.value();
-    return std::nullopt;
-  }
-  if (field.starts_with("environment")) {
-    auto wrong = sim::SetVariable(value, &paths->environment);
-    if (!wrong && paths->environment.collnet) {
-      wrong = sim::Error{"NCCL_COLLNET_ENABLE: switches that add up are not simulated; 0 is wanted"};
-    }
-    return wrong;
-  }
-  return sim::Error{"\"" + set.path + "\" is no field; nccl.version and nccl.environment are"};
-}
 
 SetPaths PathsOf(const Arguments& arguments, Errors* errors) {
   SetPaths paths;
@@ -59,9 +35,7 @@ SetPaths PathsOf(const Arguments& arguments, Errors* errors) {
     const std::size_t dot = std::min(path.path.find('.'), path.path.size());
     const std::string file = path.path.substr(0, dot);
     if (file == "nccl" && dot != path.path.size()) {
-      if (const auto wrong = SetNccl(path, &paths)) {
-        errors->push_back("--set " + std::to_string(path.index) + ": " + wrong->message);
-      }
+      paths.nccl.push_back(path);
       continue;
     }
     if (dot == path.path.size() || (file != "hardware" && file != "topology")) {
@@ -178,8 +152,7 @@ std::optional<NamedCluster> ReadCluster(const Arguments& arguments, proto::Diagn
   auto device = hardware::ReadDevice(arguments.value("hardware", "h100_sxm"), paths.hardware, "", diagnostics,
                                      "--hardware");
   if (!device) return std::nullopt;
-  device->nccl.version = paths.version;
-  device->nccl.environment = paths.environment;
+  if (!scenarios::SetNccl(paths.nccl, &device->nccl, diagnostics)) return std::nullopt;
   const bool one_node = devices.value_or(1) <= device->node.devices;
   const auto topology =
       topologies::ReadTopology(arguments.value("topology", one_node ? "single_node" : "rail_optimised_ndr"),

@@ -9,6 +9,7 @@
 
 #include "hardware/device_cost_model.h"
 #include "scenarios/catalogue.h"
+#include "scenarios/collective_use.h"
 #include "scenarios/estimate.h"
 #include "scenarios/output/chrome_trace.h"
 #include "scenarios/output/interruption.h"
@@ -122,6 +123,9 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
     return kExitInterrupted;
   }
   scenarios::Report& report = run.report;
+  report.nccl_version = sim::ToText(scenario.device.nccl.version);
+  report.collectives =
+      scenarios::CollectivesOf(scenario, run.steps.program, sim::Rank(report.breakdown_rank));
   report.verdict = scenarios::MakeVerdict(scenario, report, job->reload);
   if (outputs.report) {
     outputs.report->Write(outputs.report_as_text ? scenarios::ReportText(report)

@@ -57,6 +57,21 @@ Json TierJson(const TierReport& tier) {
           {"busiest_link_bytes", tier.busiest_bytes.count()}};
 }
 
+// Times of one, alone on the fabric; "fastest" is null where NCCL takes what is fastest.
+Json CollectiveJson(const CollectiveReport& c) {
+  Json json = {{"for", c.purpose},         {"kind", c.kind},
+               {"ranks", c.ranks},         {"nodes", c.nodes},
+               {"bytes", c.bytes.count()}, {"times", c.times},
+               {"algorithm", c.algorithm}, {"protocol", c.protocol},
+               {"channels", c.channels},   {"alone_s", c.alone.seconds()},
+               {"fastest", nullptr}};
+  if (c.fastest_algorithm.empty()) return json;
+  json["fastest"] = {{"algorithm", c.fastest_algorithm},
+                     {"protocol", c.fastest_protocol},
+                     {"alone_s", c.fastest_alone.seconds()}};
+  return json;
+}
+
 Json ClosedFormJson(const ClosedForm& form) {
   return {{"six_pd_flops", form.six_pd_flops},
           {"six_pd_mfu", form.six_pd_mfu},
@@ -216,6 +231,9 @@ std::string ReportJson(const Report& report) {
   for (const StageReport& stage : report.stages) json["stages"].push_back(StageJson(stage));
   json["links"] = Json::array();
   for (const TierReport& tier : report.tiers) json["links"].push_back(TierJson(tier));
+  json["nccl_version"] = report.nccl_version;
+  json["collectives"] = Json::array();
+  for (const CollectiveReport& c : report.collectives) json["collectives"].push_back(CollectiveJson(c));
   json["memory_capacity_bytes_per_gpu"] = report.memory_per_device.count();
   json["fits"] = report.fits;
   json["price_usd_per_gpu_hour"] = OrNull(report.price_usd_per_device_hour);

@@ -221,6 +221,34 @@ std::string TierTable(const Report& r) {
   return text;
 }
 
+std::string CollectiveTable(const Report& r) {
+  if (r.collectives.empty()) return "";
+  constexpr std::size_t kMost = 8;
+  std::string text =
+      Format("\nCollectives of rank %u, as NCCL %s chooses\n", r.breakdown_rank, r.nccl_version.c_str());
+  text += Format("  %-14s %-15s %7s %6s %11s %8s  %-15s %10s  %s\n", "for", "", "ranks", "nodes", "bytes",
+                 "a step", "by", "alone", "fastest here");
+  for (std::size_t i = 0; i < std::min(kMost, r.collectives.size()); ++i) {
+    const CollectiveReport& c = r.collectives[i];
+    const bool whole = c.times % r.steps == 0;
+    const std::string a_step =
+        whole ? CountText(c.times / r.steps)
+              : Format("%.1f", static_cast<double>(c.times) / static_cast<double>(r.steps));
+    text += Format("  %-14s %-15s %7s %6s %11s %8s  %-15s %10s", c.purpose.c_str(), c.kind.c_str(),
+                   CountText(c.ranks).c_str(), CountText(c.nodes).c_str(), BytesText(c.bytes).c_str(),
+                   a_step.c_str(), (c.algorithm + '/' + c.protocol).c_str(), TimeText(c.alone).c_str());
+    if (!c.fastest_algorithm.empty()) {
+      text += "  " + c.fastest_algorithm + '/' + c.fastest_protocol + ' ' + TimeText(c.fastest_alone);
+    }
+    text += '\n';
+  }
+  if (r.collectives.size() > kMost) {
+    text += "  and " + CountText(static_cast<std::int64_t>(r.collectives.size() - kMost)) +
+            " that take less (see --json)\n";
+  }
+  return text;
+}
+
 std::string ClosedFormText(const Report& r) {
   const ClosedForm& form = r.closed_form;
   std::string text = "\nBy hand\n";
@@ -318,7 +346,8 @@ std::string ReportText(const Report& r) {
          PartTable(Format("Breakdown of the step on rank %u, which idles least", r.breakdown_rank),
                    r.breakdown, r.step_time) +
          PartTable("Critical path through all ranks", r.critical_path, r.step_time) + StageTable(r) +
-         TierTable(r) + CheckpointText(r) + HeldStepTable(r) + ClosedFormText(r) + Footer(r) + VerdictText(r);
+         TierTable(r) + CollectiveTable(r) + CheckpointText(r) + HeldStepTable(r) + ClosedFormText(r) +
+         Footer(r) + VerdictText(r);
 }
 
 }  // namespace scenarios

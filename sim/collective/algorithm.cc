@@ -23,6 +23,10 @@ bool TakeDot(std::string_view* text) {
 
 }  // namespace
 
+std::string ToText(NcclVersion version) {
+  return std::to_string(version.major) + '.' + std::to_string(version.minor);
+}
+
 Result<NcclVersion> ReadNcclVersion(std::string_view text) {
   std::string_view rest = text;
   const int major = TakeNumber(&rest);

@@ -39,6 +39,7 @@ struct NcclVersion {
 };
 // "2.27" or "2.27.5". Error: what is no version, or one that is not known.
 Result<NcclVersion> ReadNcclVersion(std::string_view text);
+std::string ToText(NcclVersion version);  // "2.27"
 // The versions whose rules are known.
 inline constexpr NcclVersion kOldestNccl{2, 18}, kNewestNccl{2, 30};
 

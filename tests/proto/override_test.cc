@@ -57,6 +57,15 @@ TEST(Override, TakesStringsWithoutQuotes) {
   }
 }
 
+TEST(Override, OfAListWithoutItsBracketsIsTheListOfThatOne) {
+  for (const char* value :
+       {"NCCL_ALGO=^Tree,Ring", "\"NCCL_ALGO=^Tree,Ring\"", "[\"NCCL_ALGO=^Tree,Ring\"]"}) {
+    const Reading reading = Set({{1, "tags", "[a, b]"}, {2, "tags", value}});
+    EXPECT_THAT(reading.errors(), ElementsAre()) << value;
+    EXPECT_THAT(reading.sample.tags(), ElementsAre("NCCL_ALGO=^Tree,Ring")) << value;
+  }
+}
+
 TEST(Override, TheLastOneOfTheSamePathWins) {
   EXPECT_EQ(Set({{1, "layout.tensor", "8"}, {2, "layout.tensor", "2"}}).sample.layout().tensor(), 2);
 }
