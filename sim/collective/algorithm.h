@@ -23,9 +23,10 @@ enum class Algorithm : std::uint8_t {
   kNvlsTree,  // NVLS inside nodes, a double binary tree over them
   kPat,       // parallel aggregated trees: log2(n) steps, one rank a node
   kPointToPoint,
+  kByDimension,  // none of NCCL's: dimension after dimension of a grid of members, where somebody asks for it
 };
-inline constexpr std::size_t kAlgorithmCount = 8;
-const char* ToText(Algorithm algorithm);  // "Tree", "Ring", ... as NCCL writes it
+inline constexpr std::size_t kAlgorithmCount = 8;  // NCCL's
+const char* ToText(Algorithm algorithm);           // "Tree", "Ring", ... as NCCL writes it
 
 // How data and "it is there" travel together: a flag in every 8 bytes, in
 // every 128 bytes, or a counter beside them.

@@ -64,6 +64,10 @@ std::vector<Transfer> ExpandNvlsTree(const CollectiveRequest& request, Bytes chu
 CollectivePlan PlanPat(const CollectiveRequest& request);
 std::vector<Transfer> ExpandPat(const CollectiveRequest& request, Bytes chunk);
 
+// by_dimension.cc: dimension after dimension of a grid; all-reduce, all-gather, reduce-scatter.
+CollectivePlan PlanByDimension(const CollectiveRequest& request);
+std::vector<Transfer> ExpandByDimension(const CollectiveRequest& request, Bytes chunk);
+
 // gather_scatter.cc: every member to the root, or back.
 CollectivePlan PlanGatherScatter(const CollectiveRequest& request);
 std::vector<Transfer> ExpandGatherScatter(const CollectiveRequest& request, Bytes chunk);

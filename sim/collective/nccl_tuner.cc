@@ -69,6 +69,7 @@ class Model {
         return simple && moves_parts && setup_.environment.pat && setup_.version >= kV2_23 &&
                group_.ranks == group_.nodes;
       case Algorithm::kPointToPoint:
+      case Algorithm::kByDimension:
         return false;
     }
     return false;
@@ -126,6 +127,7 @@ class Model {
       case Algorithm::kPat:
         return base + Log2(group_.nodes) * (between / 3.5) + group_.ranks * 2.8;
       case Algorithm::kPointToPoint:
+      case Algorithm::kByDimension:
         return 0;
     }
     return 0;
