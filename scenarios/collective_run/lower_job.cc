@@ -12,6 +12,12 @@ namespace {
 // Every pair of an all-to-all has an edge and a route while it is lowered, some 200 bytes.
 constexpr std::size_t kMostMembersAllToAll = 4096;
 
+sim::CollectiveRequest RequestOf(const CollectiveJob& job) {
+  sim::CollectiveRequest request{.kind = job.test->kind, .size = job.size, .dimensions = job.dimensions};
+  if (!job.dimensions.empty()) request.algorithm = sim::Algorithm::kByDimension;
+  return request;
+}
+
 }  // namespace
 
 std::string ToText(const CollectiveJob& job) {
@@ -37,25 +43,35 @@ std::vector<std::uint32_t> MembersOf(const CollectiveJob& job) {
 }
 
 sim::TrafficDescription LowerJob(const Cluster& cluster, const CollectiveJob& job) {
-  return LowerCollective(cluster.fabric, cluster.device, job.test->kind, job.size, MembersOf(job));
+  return LowerJobByWay(cluster, job).traffic;
+}
+
+WayAndTraffic LowerJobByWay(const Cluster& cluster, const CollectiveJob& job) {
+  return LowerByWay(cluster.fabric, cluster.device, RequestOf(job), MembersOf(job));
 }
 
 ChunkedTraffic LowerJobIntoChunks(const Cluster& cluster, const CollectiveJob& job) {
-  return LowerIntoChunks(cluster.fabric, cluster.device, job.test->kind, job.size, MembersOf(job));
+  return LowerIntoChunks(cluster.fabric, cluster.device, RequestOf(job), MembersOf(job));
 }
 
 std::optional<CollectiveWay> WayOf(const Cluster& cluster, const CollectiveJob& job) {
-  return WayOf(cluster.fabric, cluster.device, {.kind = job.test->kind, .size = job.size}, MembersOf(job));
+  return WayOf(cluster.fabric, cluster.device, RequestOf(job), MembersOf(job));
 }
 
 std::vector<CollectiveWay> WaysOf(const Cluster& cluster, const CollectiveJob& job) {
-  return WaysOf(cluster.fabric, cluster.device, {.kind = job.test->kind, .size = job.size}, MembersOf(job));
+  return WaysOf(cluster.fabric, cluster.device, RequestOf(job), MembersOf(job));
 }
 
 // An edge carries its part of its flow's volume in chunks, with a smaller one at each step of the last loop.
 std::int64_t MostTransfersOf(const Cluster& cluster, const CollectiveJob& job) {
   const std::vector<std::uint32_t> members = MembersOf(job);
-  sim::CollectiveRequest request{job.test->kind, job.size, CommunicatorOf(cluster.fabric, members)};
+  sim::CollectiveRequest request = RequestOf(job);
+  request.group = CommunicatorOf(cluster.fabric, members);
+  if (!job.dimensions.empty() && members.size() > 1 && job.size.count() > 0) {
+    // Each member sends each other's part once in either half, cut in two; see by_dimension.cc.
+    const auto n = static_cast<std::int64_t>(members.size());
+    return sim::LoopsOf(job.size, kNcclChunk, job.dimensions[0].size) * 4 * n * n;
+  }
   if (const auto way = WayOf(cluster, job); way && sim::FunctionOf(request.kind))
     request.algorithm = way->algorithm;
   const sim::CollectivePlan plan = sim::PlanCollective(request);
@@ -65,6 +81,7 @@ std::int64_t MostTransfersOf(const Cluster& cluster, const CollectiveJob& job) {
                           (static_cast<double>(flow.numerator) / static_cast<double>(flow.denominator));
     const double chunks = volume / static_cast<double>(kNcclChunk.count());
     const double steps = flow.path.empty() ? plan.steps_inside + plan.steps_between : 1;
+    transfers += std::ceil(chunks + steps) * flow.all_pairs * flow.all_pairs;
     for (const sim::EdgeLoad& edge : flow.edges) {
       const double part = static_cast<double>(edge.weight) / flow.weight_denominator;
       // A loop's slices are chunks of their own, and the last loop's are smaller.

@@ -28,6 +28,8 @@ struct CollectiveJob {
   sim::Bytes size;                   // as nccl-tests counts it
   std::vector<std::uint32_t> ranks;  // the members, as devices of the fabric; each once
   std::uint32_t root = 0;            // position in `ranks`, where the test has a root
+  // Not as NCCL does it, but dimension by dimension: the members as a grid, dimension 0 counting fastest.
+  std::vector<sim::Dimension> dimensions = {};
 };
 
 // "all_reduce 0-7 1G"
@@ -41,6 +43,7 @@ std::optional<CollectiveWay> WayOf(const Cluster& cluster, const CollectiveJob& 
 std::vector<CollectiveWay> WaysOf(const Cluster& cluster, const CollectiveJob& job);
 
 sim::TrafficDescription LowerJob(const Cluster& cluster, const CollectiveJob& job);
+WayAndTraffic LowerJobByWay(const Cluster& cluster, const CollectiveJob& job);
 
 // The same transfer by transfer, and how many transfers that are at the most:
 // known without making them.
