@@ -154,7 +154,7 @@ TEST(CollectiveCommand, PlaysAListOfOperations) {
   const Result r = RunWords({"collective", "--operations", file.path()});
   ASSERT_EQ(r.status, 0) << r.err;
   EXPECT_THAT(r.out,
-              AllOf(HasSubstr("         by  operation\n"), HasSubstr("    NVLS/S  all_gather 0 of 0-3"),
+              AllOf(HasSubstr("         by  operation\n"), HasSubstr("    Ring/S  all_gather 0 of 0-3"),
                     HasSubstr("all_reduce 0 of 0-7, line 1\n"), HasSubstr("all_gather 0 of 0-3, line 2\n"),
                     HasSubstr("all_reduce 1 of 0-7, line 3\n"), HasSubstr("# all ended after ")));
   const Json json = Json::parse(RunWords({"collective", "--operations", file.path(), "--json"}).out);
