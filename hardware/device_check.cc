@@ -122,6 +122,8 @@ constexpr std::array kOptional = {"Hardware.aliases",
                                   "Node.cpu",
                                   "Node.nvlink",
                                   "Node.nic",
+                                  "Node.host_bridge",
+                                  "Node.between_sockets",
                                   "Source.url",
                                   "Source.note",
                                   "Source.date"};
@@ -326,6 +328,12 @@ void CheckNode(const Hardware::Node& node, const proto::Field& place, proto::Dia
   if (node.nics() > 0 && !node.has_nic()) {
     diagnostics->Error(place.At("nic").place(),
                        "missing; wanted because nics is " + std::to_string(node.nics()));
+  }
+  if (node.has_between_sockets() && !node.has_host_bridge()) {
+    diagnostics->Error(place.At("host_bridge").place(), "missing; wanted because between_sockets is given");
+  }
+  if (node.has_host_bridge() && node.has_nvlink()) {
+    diagnostics->Error(place.At("host_bridge").place(), "only without nvlink, over which devices send else");
   }
 }
 

@@ -150,6 +150,13 @@ void ConvertCollectives(const Hardware& message, Device* device) {
       if (simple_only && ring.protocol != sim::Protocol::kSimple) continue;
       if (HasTiming(*device, algorithm, ring.protocol)) continue;
       device->collective_timing.push_back(NcclsOwn(algorithm, ring, device->nccl));
+      if (algorithm != sim::Algorithm::kNvlsTree) continue;
+      // Inside nodes it does what NVLS does, by the same kernel, which goes no faster there.
+      for (const CollectiveTiming& nvls : given) {
+        if (nvls.algorithm != sim::Algorithm::kNvls) continue;
+        CollectiveTiming& tree = device->collective_timing.back();
+        tree.limit_two_nodes = tree.limit_more_nodes = nvls.limit_inside;
+      }
     }
   }
   LeaveToRoutes(message.node(), &device->collective_timing);

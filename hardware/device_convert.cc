@@ -163,7 +163,11 @@ void ConvertNode(const Hardware::Node& node, Device* device) {
                   .nics = node.nics(),
                   .nic = device->nic.achieved,
                   .nic_latency = Ns(node.nic().latency_ns()),
-                  .host_memory = device->host_memory.achieved};
+                  .host_memory = device->host_memory.achieved,
+                  .host_bridge = ConvertPipe(node.host_bridge()).achieved,
+                  .host_bridge_latency = Ns(node.host_bridge().latency_ns()),
+                  .between_sockets = ConvertPipe(node.between_sockets()).achieved,
+                  .between_sockets_latency = Ns(node.between_sockets().latency_ns())};
   device->host = {.kernel_launch_s = node.launch().kernel_us() * kMicro,
                   .eager_operation_s = node.launch().eager_operation_us() * kMicro,
                   .memory = Gib(node.host_memory().capacity_gib()),

@@ -66,38 +66,69 @@ sim::ByteRate LimitOf(const topologies::Fabric& fabric, const sim::CollectiveReq
   return sim::ByteRate::MilliBytesPerSecond(static_cast<std::int64_t>(within));
 }
 
-// A flow is filled when one loop has gone its longest way, but for the time that its slowest edge
-// needs for a loop anyway. Of several flows the last one to end counts.
+// The fastest progress of a flow whose edge is as fast as `rate`; zero weight = no bound.
+sim::Wide ProgressAt(const sim::CoupledFlow& flow, std::size_t edge, sim::ByteRate rate) {
+  const std::uint32_t weight = flow.edges[edge].weight;
+  return weight == 0 ? INT64_MAX
+                     : std::max<sim::Wide>(sim::Wide{rate.milli()} * flow.weight_denominator / weight, 1);
+}
+
+// By step of a path: how long a loop is on its way to the end of it, and from there to its own end, by the
+// longest way.
+struct LongestWays {
+  std::vector<sim::Duration> until, beyond;
+};
+
+LongestWays LongestWaysOf(const sim::CoupledFlow& flow, const std::vector<sim::ByteRate>& rates,
+                          std::uint32_t loops) {
+  std::uint32_t moments = 0;
+  for (const sim::PathStep& step : flow.path) moments = std::max({moments, step.from + 1, step.to + 1});
+  std::vector<sim::Duration> took(flow.path.size()), reached(moments), left(moments);
+  LongestWays ways{took, took};
+  for (std::size_t i = 0; i < flow.path.size(); ++i) {
+    const sim::PathStep& step = flow.path[i];
+    const sim::Volume part =
+        sim::Volume::OfFraction(flow.size, step.numerator, std::int64_t{loops} * step.denominator);
+    took[i] = TimeAt(part, rates[step.edge].milli());
+    ways.until[i] = reached[step.from] + took[i];
+    reached[step.to] = std::max(reached[step.to], ways.until[i]);
+  }
+  for (std::size_t i = flow.path.size(); i-- > 0;) {
+    const sim::PathStep& step = flow.path[i];
+    ways.beyond[i] = left[step.to];
+    left[step.from] = std::max(left[step.from], took[i] + left[step.to]);
+  }
+  return ways;
+}
+
+// Loops follow each other on each edge, so the last one ends when it has gone its way behind all others on
+// one of its edges. The worst edge counts, and of several flows the last one to end.
 sim::Duration FillTime(const Planned& plan, const EdgeRates& rates, const Lowered& lowered,
                        sim::Bytes chunk) {
   sim::Duration last, slowest;
   for (std::size_t i = 0; i < plan.collective.flows.size(); ++i) {
     const sim::CoupledFlow& flow = plan.collective.flows[i];
     const std::uint32_t loops = sim::LoopsOf(flow.size, chunk, flow.chunks_a_loop);
-    sim::Duration way;
-    for (const sim::PathStep& step : flow.path) {
-      const sim::Volume part =
-          sim::Volume::OfFraction(flow.size, step.numerator, std::int64_t{loops} * step.denominator);
-      way += TimeAt(part, rates[i][step.edge].milli());
+    const sim::Volume volume = lowered.traffic.flows[i].volume;
+    const sim::Volume of_a_loop =
+        sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator * std::int64_t{loops});
+    const LongestWays ways = LongestWaysOf(flow, rates[i], loops);
+    for (std::size_t s = 0; s < flow.path.size(); ++s) {
+      const std::uint32_t edge = flow.path[s].edge;
+      const sim::Wide progress = ProgressAt(flow, edge, rates[i][edge]);
+      const sim::Duration others = TimeAt(volume, progress) - TimeAt(of_a_loop, progress);
+      last = std::max(last, ways.until[s] + ways.beyond[s] + others);
     }
-    const sim::Wide rate = lowered.traffic.flows[i].limit.milli();
-    const sim::Duration whole = TimeAt(lowered.traffic.flows[i].volume, rate);
-    const sim::Duration a_loop = TimeAt(
-        sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator * std::int64_t{loops}), rate);
-    last = std::max(last, way - a_loop + whole);
-    slowest = std::max(slowest, whole);
+    slowest = std::max(slowest, TimeAt(volume, lowered.traffic.flows[i].limit.milli()));
   }
   return std::max(last - slowest, sim::Duration());
 }
 
-// The fastest progress of a flow whose edges are as fast as `rates`.
+// The same of all its edges.
 sim::ByteRate ProgressAt(const sim::CoupledFlow& flow, const std::vector<sim::ByteRate>& rates) {
   sim::Wide least = INT64_MAX;
-  for (std::size_t e = 0; e < rates.size(); ++e) {
-    if (flow.edges[e].weight == 0) continue;
-    least = std::min(least, sim::Wide{rates[e].milli()} * flow.weight_denominator / flow.edges[e].weight);
-  }
-  return sim::ByteRate::MilliBytesPerSecond(static_cast<std::int64_t>(std::max<sim::Wide>(least, 1)));
+  for (std::size_t e = 0; e < rates.size(); ++e) least = std::min(least, ProgressAt(flow, e, rates[e]));
+  return sim::ByteRate::MilliBytesPerSecond(static_cast<std::int64_t>(least));
 }
 
 sim::Duration LatencyOf(const sim::CollectiveRequest& request, const Planned& plan,

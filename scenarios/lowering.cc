@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "scenarios/link_loads.h"
@@ -187,7 +188,11 @@ class Planner {
                       const CollectiveTiming& timing, int channels) const {
     const bool tree =
         timing.algorithm == sim::Algorithm::kTree || timing.algorithm == sim::Algorithm::kNvlsTree;
-    if (!setup_ || !tree || chunk_ != kNcclChunk) return chunk_;
+    if (!setup_ || chunk_ != kNcclChunk) return chunk_;
+    if (timing.algorithm == sim::Algorithm::kNvls) {
+      return channels * sim::NvlsChunk(group_, request.size, channels);
+    }
+    if (!tree) return chunk_;
     // Of NVLSTree every channel moves a slice of each head, over one of the two trees.
     const std::size_t shares = timing.algorithm == sim::Algorithm::kTree ? plan.collective.flows.size() : 2;
     const std::int64_t channels_a_flow =
@@ -286,24 +291,28 @@ ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const Collectiv
   sim::CollectiveRequest same = planner.request();
   if (sim::FunctionOf(same.kind)) same.algorithm = taken.way.algorithm;
 
-  using Edge = std::pair<std::uint32_t, std::uint32_t>;
+  using Edge = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // with its lane
   std::map<Edge, LinkLoads> loads_of;
   std::vector<std::map<Edge, std::size_t>> edge_of;  // by channel
   for (const sim::CoupledFlow& flow : sim::PlanCollective(same).flows) {
     std::map<Edge, std::size_t>& edges = edge_of.emplace_back();
     for (std::size_t i = 0; i < flow.edges.size(); ++i) {
-      edges.emplace(Edge{flow.edges[i].from, flow.edges[i].to}, i);
+      edges.emplace(Edge{flow.edges[i].from, flow.edges[i].to, flow.edges[i].lane}, i);
     }
   }
   for (sim::Transfer& transfer : sim::ExpandIntoChunks(same, taken.chunk)) {
-    const auto [loads, is_new] = loads_of.try_emplace({transfer.from, transfer.to});
+    const auto [loads, is_new] = loads_of.try_emplace({transfer.from, transfer.to, 0});
     const sim::EdgeLoad edge{transfer.from, transfer.to, 1};
     if (is_new) loads->second = LoadsOf(fabric, devices, std::span(&edge, 1));
     sim::TrafficDescription traffic{.name = "chunk", .size = transfer.size};
     const std::uint32_t channel = transfer.channel;
-    const sim::ByteRate limit = whole.rates.empty()
-                                    ? whole.limits.front()
-                                    : whole.rates[channel][edge_of[channel].at({transfer.from, transfer.to})];
+    sim::ByteRate limit = whole.limits.front();
+    if (!whole.rates.empty()) {
+      const std::map<Edge, std::size_t>& edges = edge_of[channel];
+      auto found = edges.find({transfer.from, transfer.to, transfer.lane});
+      if (found == edges.end()) found = edges.find({transfer.from, transfer.to, 0});
+      limit = whole.rates[channel][found->second];
+    }
     traffic.flows.push_back(FlowOf({.size = transfer.size}, loads->second, *whole.timing, limit));
     chunked.transfers.push_back({std::move(traffic), transfer.from, transfer.to, 2 * channel + transfer.lane,
                                  std::move(transfer.after)});

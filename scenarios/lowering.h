@@ -5,10 +5,11 @@
 // summed per link, is one coupled flow. Latency and wire overhead come from the device's
 // figures for that algorithm and protocol.
 //
-// The fill of what moves in loops (broadcast, trees, NVLS) is latency too: one loop over
-// its longest path, but what its slowest edge needs anyway, each edge at the rate that it has while all
-// channels are busy. So it is not stretched when other traffic slows the flow down, and fast edges inside a
-// node are not charged at the rate of the slow ones between nodes.
+// The fill of what moves in loops (broadcast, trees, NVLS) is latency too: what the last loop takes to its
+// end, behind all others on the edge of its way that holds it up longest, beyond what the slowest edge needs
+// anyway; each edge at the rate that it has while all channels are busy. So it is not stretched when other
+// traffic slows the flow down, and fast edges inside a node are not charged at the rate of the slow ones
+// between nodes.
 
 #ifndef SCENARIOS_LOWERING_H_
 #define SCENARIOS_LOWERING_H_

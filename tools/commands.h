@@ -8,6 +8,7 @@
 namespace tools {
 
 Command BudgetCommand();
+Command CalibrateCommand();
 Command CheckCommand();
 Command CollectiveCommand();
 Command ImportCommand();

@@ -28,8 +28,11 @@ std::optional<sim::Error> FaultOf(const sim::NodeShape& node) {
   if (!Fits(std::max(1, node.nics / node.devices), std::max(node.pcie, node.nic))) {
     return sim::Error{"the NICs of a device of " + Called(node) + " add up to more than 9.2e15 B/s"};
   }
-  const std::pair<const char*, sim::ByteRate> rates[] = {
-      {"NVLink", node.nvlink}, {"PCIe", node.pcie}, {"NIC", node.nic}};
+  const std::pair<const char*, sim::ByteRate> rates[] = {{"NVLink", node.nvlink},
+                                                         {"PCIe", node.pcie},
+                                                         {"NIC", node.nic},
+                                                         {"host bridge", node.host_bridge},
+                                                         {"socket", node.between_sockets}};
   for (const auto& [what, rate] : rates) {
     if (rate != sim::ByteRate() && rate < kSlowest) {
       return sim::Error{std::string("the ") + what + " rate of " + Called(node) + " is below 1 kB/s"};
@@ -65,7 +68,10 @@ std::optional<sim::Error> Furnish(NodePlan* plan) {
   }
   const bool needs_pcie = with_nics || (!plan->nvlink && !plan->device_ports && plan->devices > 1);
   if (node.pcie > sim::ByteRate()) {
-    plan->switches = with_nics ? plan->nics : plan->devices;
+    const bool through_host = node.host_bridge > sim::ByteRate() && !plan->nvlink && !plan->device_ports;
+    plan->shares_switches = through_host && node.nics > 0;
+    plan->switches = plan->PcieSwitchOf(plan->devices - 1) + 1;
+    if (through_host && plan->switches > 1) plan->bridges = plan->BridgeOf(plan->switches - 1) + 1;
   } else if (needs_pcie) {
     return sim::Error{"the PCIe rate of " + Called(node) + " is zero" +
                       (with_nics ? ", so no device reaches its NIC" : " and so is its NVLink rate")};
@@ -110,7 +116,8 @@ NodeConstruction::NodeConstruction(const std::string& name, const NodePlan& plan
   pcie_ = plan.devices + (plan.nvlink ? 1 : 0);
   host_ = pcie_ + plan.switches;
   nic_ = host_ + (plan.switches > 0 ? 1 : 0);
-  vertices_per_node_ = nic_ + plan.nics;
+  bridge_ = nic_ + plan.nics;
+  vertices_per_node_ = bridge_ + plan.bridges;
 }
 
 sim::Result<Fabric> NodeConstruction::Build(sim::ByteRate port, const RoutingRule& rule,
@@ -165,6 +172,9 @@ void NodeConstruction::AddNode(std::uint32_t node) {
   for (std::uint32_t j = 0; j < plan_.nics; ++j) {
     builder_.Add(VertexKind::kNic, prefix + "nic" + to_string(j), plan_.nics_bundled);
   }
+  for (std::uint32_t j = 0; j < plan_.bridges; ++j) {
+    builder_.Add(VertexKind::kPcieSwitch, prefix + "bridge" + to_string(j));
+  }
 }
 
 void NodeConstruction::CableNode(std::uint32_t node) {
@@ -183,6 +193,14 @@ void NodeConstruction::CableNode(std::uint32_t node) {
   for (std::uint32_t j = 0; j < plan_.nics; ++j) {
     Cable(plan_.Adapter(node, j), At(node, pcie_ + j), At(node, nic_ + j),
           Times(plan_.nics_bundled, shape.pcie), shape.pcie_latency, plan_.nics_bundled);
+  }
+  for (std::uint32_t j = 0; plan_.bridges > 0 && j < plan_.switches; ++j) {
+    Cable(plan_.Bridge(node, j), At(node, pcie_ + j), At(node, bridge_ + plan_.BridgeOf(j)),
+          shape.host_bridge, shape.host_bridge_latency);
+  }
+  if (plan_.bridges == 2) {
+    Cable(plan_.Sockets(node), At(node, bridge_), At(node, bridge_ + 1), shape.between_sockets,
+          shape.between_sockets_latency);
   }
 }
 

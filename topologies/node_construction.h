@@ -52,7 +52,7 @@ class NodeConstruction {
   NodePlan plan_;
   std::shared_ptr<PortNetwork> network_;
   FabricBuilder builder_;
-  std::uint32_t pcie_, host_, nic_, vertices_per_node_;  // positions in a node; devices are first
+  std::uint32_t pcie_, host_, nic_, bridge_, vertices_per_node_;  // positions in a node; devices are first
 };
 
 }  // namespace topologies

@@ -7,6 +7,8 @@
 //   PCIe     device i <-> PCIe switch (one a NIC, or one a device without NICs)
 //   host     PCIe switch j <-> host
 //   adapter  PCIe switch j <-> NIC j
+//   bridge   PCIe switch j <-> its processor's host bridge, where shapes have one
+//   sockets  the bridges of two processors
 //   port     NIC j (device i, without NICs) <-> its switch, in each plane
 //
 // After the nodes come the links of the network. A link and its way back have
@@ -32,18 +34,26 @@ struct NodePlan {
   std::uint32_t nics_bundled = 1;  // NICs behind one such vertex
   std::uint32_t switches = 0;      // PCIe switches a node; 0 = no PCIe in this fabric
   bool nvlink = false;
-  bool device_ports = false;  // the network is cabled to devices, not NICs
-  std::uint32_t planes = 1;   // cables of a port, each to a network of its own
+  std::uint32_t bridges = 0;     // processors whose bridges join PCIe switches; 0 = switches meet at the host
+  bool shares_switches = false;  // devices share PCIe switches as they do NICs, also without NICs
+  bool device_ports = false;     // the network is cabled to devices, not NICs
+  std::uint32_t planes = 1;      // cables of a port, each to a network of its own
 
   // The NIC vertex, PCIe switch and rail of the device with this index in its node.
   std::uint32_t NicOf(std::uint32_t device) const;
-  std::uint32_t PcieSwitchOf(std::uint32_t device) const { return nics > 0 ? NicOf(device) : device; }
+  std::uint32_t PcieSwitchOf(std::uint32_t device) const {
+    return nics > 0 || shares_switches ? NicOf(device) : device;
+  }
+  // The processor whose bridge a PCIe switch is below.
+  std::uint32_t BridgeOf(std::uint32_t pcie_switch) const;
 
   // The way up of each cable. The way down is the next id.
   sim::LinkId Nvlink(std::uint32_t node, std::uint32_t device) const { return In(node, 0, device); }
   sim::LinkId Pcie(std::uint32_t node, std::uint32_t device) const;
   sim::LinkId Host(std::uint32_t node, std::uint32_t pcie_switch) const;
   sim::LinkId Adapter(std::uint32_t node, std::uint32_t nic) const;
+  sim::LinkId Bridge(std::uint32_t node, std::uint32_t pcie_switch) const;
+  sim::LinkId Sockets(std::uint32_t node) const;  // up is from the first processor's bridge
   sim::LinkId OfPort(std::uint32_t node, std::uint32_t nic_or_device, std::uint32_t plane = 0) const;
 
   std::uint32_t ports() const;  // of a node; each has a cable a plane

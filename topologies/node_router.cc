@@ -69,11 +69,26 @@ void NodeRouter::InsideNode(Seat from, Seat to, RouteWriter* writer) const {
   const std::uint32_t from_switch = plan_.PcieSwitchOf(from.device);
   const std::uint32_t to_switch = plan_.PcieSwitchOf(to.device);
   writer->Use(plan_.Pcie(from.node, from.device), shape.pcie_latency);
-  if (from_switch != to_switch) {
-    writer->Use(plan_.Host(from.node, from_switch), shape.pcie_latency);
-    writer->Use(WayBack(plan_.Host(to.node, to_switch)), shape.pcie_latency);
-  }
+  BetweenSwitches(from.node, from_switch, to_switch, writer);
   writer->Use(WayBack(plan_.Pcie(to.node, to.device)), shape.pcie_latency);
+}
+
+void NodeRouter::BetweenSwitches(std::uint32_t node, std::uint32_t from, std::uint32_t to,
+                                 RouteWriter* writer) const {
+  if (from == to) return;
+  const sim::NodeShape& shape = plan_.shape;
+  if (plan_.bridges == 0) {
+    writer->Use(plan_.Host(node, from), shape.pcie_latency);
+    writer->Use(WayBack(plan_.Host(node, to)), shape.pcie_latency);
+    return;
+  }
+  writer->Use(plan_.Bridge(node, from), shape.host_bridge_latency);
+  const std::uint32_t here = plan_.BridgeOf(from), there = plan_.BridgeOf(to);
+  if (here != there) {
+    const sim::LinkId sockets = plan_.Sockets(node);
+    writer->Use(here == 0 ? sockets : WayBack(sockets), shape.between_sockets_latency);
+  }
+  writer->Use(WayBack(plan_.Bridge(node, to)), shape.host_bridge_latency);
 }
 
 void NodeRouter::ToPort(Seat from, std::uint32_t index, std::uint32_t beside, RouteWriter* writer) const {
@@ -84,23 +99,15 @@ void NodeRouter::ToPort(Seat from, std::uint32_t index, std::uint32_t beside, Ro
     from.device = beside;
   }
   writer->Use(plan_.Pcie(from.node, from.device), hop);
-  const std::uint32_t pcie_switch = plan_.NicOf(from.device);
-  if (pcie_switch != index) {
-    writer->Use(plan_.Host(from.node, pcie_switch), hop);
-    writer->Use(WayBack(plan_.Host(from.node, index)), hop);
-  }
+  BetweenSwitches(from.node, plan_.NicOf(from.device), index, writer);
   writer->Use(plan_.Adapter(from.node, index), hop);
 }
 
 void NodeRouter::FromPort(std::uint32_t index, Seat to, RouteWriter* writer) const {
   if (plan_.device_ports) return;
   const sim::Duration hop = plan_.shape.pcie_latency;
-  const std::uint32_t pcie_switch = plan_.NicOf(to.device);
   writer->Use(WayBack(plan_.Adapter(to.node, index)), hop);
-  if (pcie_switch != index) {
-    writer->Use(plan_.Host(to.node, index), hop);
-    writer->Use(WayBack(plan_.Host(to.node, pcie_switch)), hop);
-  }
+  BetweenSwitches(to.node, index, plan_.NicOf(to.device), writer);
   writer->Use(WayBack(plan_.Pcie(to.node, to.device)), hop);
 }
 

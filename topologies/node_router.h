@@ -61,6 +61,8 @@ class NodeRouter final : public Router {
   };
 
   void InsideNode(Seat from, Seat to, RouteWriter* writer) const;
+  // From one PCIe switch to another of the node.
+  void BetweenSwitches(std::uint32_t node, std::uint32_t from, std::uint32_t to, RouteWriter* writer) const;
   // Between a device and the port `index` of its node, but for the port's cable.
   void ToPort(Seat from, std::uint32_t index, std::uint32_t beside, RouteWriter* writer) const;
   void FromPort(std::uint32_t index, Seat to, RouteWriter* writer) const;

@@ -23,6 +23,12 @@ struct NodeShape {
   ByteRate nic;           // NIC <-> fabric, each way
   Duration nic_latency;
   ByteRate host_memory;  // CPU DRAM, per node
+  // Between devices below different PCIe switches, without NVLink: of a switch, and of all between two
+  // processors; zero = as fast as PCIe.
+  ByteRate host_bridge;
+  Duration host_bridge_latency;
+  ByteRate between_sockets;
+  Duration between_sockets_latency;
 };
 
 }  // namespace sim

@@ -182,7 +182,9 @@ CollectivePlan PlanByDimension(const CollectiveRequest& request) {
           return request.group.domain[edge.from] != request.group.domain[edge.to];
         });
     (crosses ? plan.steps_between : plan.steps_inside) += steps;
-    scatter.push_back({static_cast<std::uint32_t>(first), WeightOf(grid, d), 2 * grid.members});
+    scatter.push_back({.edge = static_cast<std::uint32_t>(first),
+                       .numerator = WeightOf(grid, d),
+                       .denominator = 2 * grid.members});
   }
   std::int64_t halves = 0;
   if (Scatters(request.kind)) {
@@ -192,6 +194,10 @@ CollectivePlan PlanByDimension(const CollectiveRequest& request) {
   if (Gathers(request.kind)) {
     flow.path.insert(flow.path.end(), scatter.rbegin(), scatter.rend());
     ++halves;
+  }
+  for (std::uint32_t step = 0; step < flow.path.size(); ++step) {
+    flow.path[step].from = step;
+    flow.path[step].to = step + 1;
   }
   plan.steps_between *= static_cast<std::uint32_t>(halves);
   plan.steps_inside *= static_cast<std::uint32_t>(halves);

@@ -6,6 +6,7 @@
 
 #include "sim/base/check.h"
 #include "sim/collective/algorithms.h"
+#include "sim/collective/chunk_slots.h"
 
 namespace sim {
 namespace {
@@ -62,6 +63,10 @@ bool Sends(const CollectiveRequest& request) {
   CHECK(request.uneven == Uneven::kNo || request.parts.size() == request.group.size());
   return request.group.size() >= 2 && request.size.count() > 0;
 }
+
+// Chunks that a receiver's buffer of 8 steps holds: a ring's are 4 steps each, others' are one.
+// Source: NCCL, src/include/device.h (NCCL_STEPS), src/include/collectives.h (chunk steps).
+std::uint32_t SlotsOf(Algorithm algorithm) { return algorithm == Algorithm::kRing ? 2 : 8; }
 
 }  // namespace
 
@@ -127,7 +132,10 @@ CollectivePlan PlanCollective(const CollectiveRequest& request) {
 std::vector<Transfer> ExpandIntoChunks(const CollectiveRequest& request, Bytes chunk) {
   CHECK(chunk.count() > 0);
   if (!Sends(request)) return {};
-  return AlgorithmFor(request).expand(request, chunk);
+  const CollectiveAlgorithm& algorithm = AlgorithmFor(request);
+  std::vector<Transfer> transfers = algorithm.expand(request, chunk);
+  BoundBySlots(SlotsOf(algorithm.algorithm), algorithm.plan(request).flows.front().chunks_a_loop, &transfers);
+  return transfers;
 }
 
 Fraction BusBandwidthFactor(CollectiveKind kind, std::uint32_t members) {

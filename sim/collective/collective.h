@@ -90,11 +90,15 @@ inline constexpr std::uint32_t kNvSwitch = UINT32_MAX;
 struct EdgeLoad {
   std::uint32_t from = 0, to = 0;  // positions in the group, or one of them kNvSwitch
   std::uint32_t weight = 1;
+  std::uint32_t lane =
+      0;  // of the transfers that it stands for; 0 for all of them where lanes are not told apart
 };
 
-// One step of a loop on its way: an edge, and the part of the loop that crosses it then.
+// One step of a loop on its way: between two moments, over an edge that a part of the loop crosses then.
+// Moments are numbers, one for each thing that has to be there before what follows.
 struct PathStep {
   std::uint32_t edge = 0;  // position in CoupledFlow::edges
+  std::uint32_t from = 0, to = 1;
   std::uint32_t numerator = 1, denominator = 1;
 };
 
@@ -109,8 +113,8 @@ struct CoupledFlow {
   // Instead of a list: an edge of weight 1 from each of so many members to each other one, for groups whose
   // list would be megabytes.
   std::uint32_t all_pairs = 0;
-  // Where data moves in loops, so that one edge after the other starts: the longest way that a
-  // loop takes through the edges. Empty: all edges work from the start.
+  // Where data moves in loops, so that one edge after the other starts: every step of a loop, behind the
+  // steps that lead to where it starts. Empty: all edges work from the start.
   std::vector<PathStep> path = {};
   std::uint32_t chunks_a_loop = 1;  // a loop is this many chunks of `size`
 };
@@ -154,9 +158,8 @@ struct Transfer {
 };
 
 // The same collective, transfer by transfer, cut into chunks of `chunk` bytes
-// as NCCL's loops do. Leaves out: the bound on chunks under way (NCCL's buffers
-// hold 8), which no edge reaches when all are equally fast.
-// REQUIRES: as above; chunk > 0; fewer than 2^32 transfers
+// as NCCL's loops do, with its buffers of 8 steps on each edge: two chunks of a ring, eight of other
+// algorithms. REQUIRES: as above; chunk > 0; fewer than 2^32 transfers
 std::vector<Transfer> ExpandIntoChunks(const CollectiveRequest& request, Bytes chunk);
 
 // What nccl-tests calls busbw, over size/time: 2(n-1)/n, (n-1)/n or 1, as a

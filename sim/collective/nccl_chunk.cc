@@ -43,4 +43,14 @@ Bytes TreeChunk(Algorithm algorithm, Protocol protocol, const NcclGroup& group, 
   return Bytes(chunk);
 }
 
+Bytes NvlsChunk(const NcclGroup& group, Bytes size, int channels) {
+  CHECK(channels >= 1);
+  const std::int64_t at_once = std::int64_t{channels} * (group.ranks / group.nodes);
+  std::int64_t chunk = 131'072;
+  if (size.count() < 64 * at_once * chunk) chunk = 65'536;
+  if (size.count() < 8 * at_once * chunk) chunk = 32'768;
+  if (size.count() < 2 * at_once * chunk) chunk = 16'384;
+  return Bytes(chunk);
+}
+
 }  // namespace sim

@@ -13,6 +13,10 @@ namespace sim {
 // Source: NCCL, src/enqueue.cc (chunk sizes), 2.18 to 2.30.
 Bytes TreeChunk(Algorithm algorithm, Protocol protocol, const NcclGroup& group, Bytes size, int channels);
 
+// Of one head's slice on a channel of NVLS inside one node: all heads' slices on all channels are a loop.
+// REQUIRES: channels >= 1
+Bytes NvlsChunk(const NcclGroup& group, Bytes size, int channels);
+
 }  // namespace sim
 
 #endif  // SIM_COLLECTIVE_NCCL_CHUNK_H_

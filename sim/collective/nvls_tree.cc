@@ -21,63 +21,52 @@ namespace {
 
 using Domain = std::vector<std::uint32_t>;  // its members by rail
 
+// Warps that add up and warps that share work beside each other, at the same rate: two lanes of a channel.
+constexpr std::uint32_t kAdding = 0, kSharing = 1;
+
 std::vector<Domain> DomainsOf(const Communicator& group) {
   return SplitByDomain(OrderRings(group).rings.front(), group);
 }
 
-// Edges of one flow, and where to find them.
+// Edges of one flow, and the steps of a loop over them.
 struct Edges {
   std::vector<EdgeLoad> all;
-  // Of each domain: its first member -> switch, switch -> head, head -> switch, switch -> first member.
-  struct OfDomain {
-    std::uint32_t first_up, head_down, head_up, first_down;
-    std::uint32_t to_parent, from_parent;  // not of the root
-  };
-  std::vector<OfDomain> of;
+  std::vector<PathStep> steps;
 };
 
 Edges EdgesOf(const std::vector<Domain>& domains, std::uint32_t rail, const TreeParents& parents) {
+  const auto count = static_cast<std::uint32_t>(domains.size());
+  // Moments of each domain: its switch has all, its head has the sum of all below, and that of everybody (as
+  // soon at the root), and has written it. A loop begins and ends.
+  const auto at_switch = [&](std::uint32_t d) { return d; };
+  const auto summed = [&](std::uint32_t d) { return count + d; };
+  const auto whole = [&](std::uint32_t d) { return (parents[d] == d ? 1 : 2) * count + d; };
+  const auto written = [&](std::uint32_t d) { return 3 * count + d; };
+  const std::uint32_t begin = 4 * count, end = begin + 1;
+
   Edges edges;
-  const auto add = [&](std::uint32_t from, std::uint32_t to) {
-    edges.all.push_back({from, to});
-    return static_cast<std::uint32_t>(edges.all.size() - 1);
+  const auto add = [&](std::uint32_t from, std::uint32_t to, std::uint32_t lane, std::uint32_t since,
+                       std::uint32_t until) {
+    edges.steps.push_back({static_cast<std::uint32_t>(edges.all.size()), since, until});
+    edges.all.push_back({from, to, 1, lane});
   };
-  for (std::uint32_t d = 0; d < domains.size(); ++d) {
-    const std::uint32_t head = domains[d][rail];
-    Edges::OfDomain of{};
-    for (std::size_t i = 0; i < domains[d].size(); ++i) {
-      const std::uint32_t up = add(domains[d][i], kNvSwitch), down = add(kNvSwitch, domains[d][i]);
-      if (i == 0) of.first_up = up, of.first_down = down;
-      if (i != rail) continue;
-      of.head_up = up;
-      of.head_down = down;
-      // Its own data and the sum go up; the domain's sum and everybody's come down.
-      edges.all[up].weight = edges.all[down].weight = 2;
-    }
-    if (parents[d] != d) {
-      of.to_parent = add(head, domains[parents[d]][rail]);
-      of.from_parent = add(domains[parents[d]][rail], head);
-    }
-    edges.of.push_back(of);
+  const std::vector<std::uint32_t> from_root = FromTheRoot(parents);
+  for (auto at = from_root.rbegin(); at != from_root.rend(); ++at) {
+    const std::uint32_t d = *at, head = domains[d][rail];
+    for (const std::uint32_t member : domains[d]) add(member, kNvSwitch, kAdding, begin, at_switch(d));
+    add(kNvSwitch, head, kAdding, at_switch(d), summed(d));
+  }
+  for (auto at = from_root.rbegin(); at != from_root.rend(); ++at) {
+    const std::uint32_t d = *at, parent = parents[d];
+    if (parent != d) add(domains[d][rail], domains[parent][rail], kAdding, summed(d), summed(parent));
+  }
+  for (const std::uint32_t d : from_root) {
+    const std::uint32_t head = domains[d][rail], parent = parents[d];
+    if (parent != d) add(domains[parent][rail], head, kSharing, whole(parent), whole(d));
+    add(head, kNvSwitch, kSharing, whole(d), written(d));
+    for (const std::uint32_t member : domains[d]) add(kNvSwitch, member, kSharing, written(d), end);
   }
   return edges;
-}
-
-std::vector<PathStep> LongestPath(const Edges& edges, const TreeParents& parents) {
-  std::vector<std::uint32_t> depth(parents.size(), 0);
-  std::uint32_t deepest = 0;
-  for (const std::uint32_t d : FromTheRoot(parents)) {
-    if (parents[d] != d) depth[d] = depth[parents[d]] + 1;
-    if (depth[d] > depth[deepest]) deepest = d;
-  }
-  std::vector<PathStep> path = {{edges.of[deepest].first_up}, {edges.of[deepest].head_down}};
-  std::vector<std::uint32_t> way;
-  for (std::uint32_t d = deepest; parents[d] != d; d = parents[d]) way.push_back(d);
-  for (const std::uint32_t d : way) path.push_back({edges.of[d].to_parent});
-  for (std::size_t i = way.size(); i-- > 0;) path.push_back({edges.of[way[i]].from_parent});
-  path.push_back({edges.of[deepest].head_up});
-  path.push_back({edges.of[deepest].first_down});
-  return path;
 }
 
 struct Tree {
@@ -147,17 +136,16 @@ class ChunkWriter {
     for (const std::uint32_t d : from_root_) {
       const std::uint32_t parent = tree_.parents[d];
       have[d] = sum[d];
-      if (parent != d) have[d] = {Add(Head(parent), Head(d), have[parent], false, 1)};
+      if (parent != d) have[d] = {Add(Head(parent), Head(d), have[parent], false, kSharing)};
     }
     for (const std::uint32_t d : from_root_) {
-      const std::uint32_t written = Add(Head(d), kNvSwitch, have[d], false, 1);
-      for (const std::uint32_t member : domains_[d]) Add(kNvSwitch, member, {written}, false, 1);
+      const std::uint32_t written = Add(Head(d), kNvSwitch, have[d], false, kSharing);
+      for (const std::uint32_t member : domains_[d]) Add(kNvSwitch, member, {written}, false, kSharing);
     }
   }
 
-  // Other warps share than those that add up: they have a lane of their own.
   std::uint32_t Add(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t> after, bool reduces,
-                    std::uint32_t lane = 0) {
+                    std::uint32_t lane = kAdding) {
     const auto [last, is_new] = last_on_edge_.try_emplace({from, to, lane}, 0);
     if (!is_new) after.push_back(last->second);
     last->second = static_cast<std::uint32_t>(transfers_->size());
@@ -187,8 +175,7 @@ CollectivePlan PlanNvlsTree(const CollectiveRequest& request) {
     const Bytes size = PartSize(request.size, parts, part);
     if (size == Bytes(0)) break;
     Edges edges = EdgesOf(domains, trees[part].rail, trees[part].parents);
-    std::vector<PathStep> path = LongestPath(edges, trees[part].parents);
-    plan.flows.push_back({.size = size, .edges = std::move(edges.all), .path = std::move(path)});
+    plan.flows.push_back({.size = size, .edges = std::move(edges.all), .path = std::move(edges.steps)});
   }
   plan.steps_inside = 1;
   plan.steps_between = 2 * static_cast<std::uint32_t>(std::bit_width(domains.size()) - 1);

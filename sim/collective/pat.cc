@@ -7,6 +7,7 @@
 // Source: Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale", 2025;
 // NCCL, src/include/collectives.h.
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 
@@ -23,14 +24,28 @@ std::uint32_t PartsOver(std::uint32_t step, std::uint32_t n) {
   return (n - 1 - (1u << step)) / (2u << step) + 1;
 }
 
+// How far from their owners the parts are that cross a distance, in the order in which they do, which is the
+// same for all members: what was gathered first, and what is wanted first to be scattered.
+std::vector<std::uint32_t> OrderOf(std::uint32_t distance, std::uint32_t n, bool gathers) {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t away = 0; away + distance < n; away += 2 * distance) order.push_back(away);
+  const auto soon = [](std::uint32_t away) { return away == 0 ? 32 : std::countr_zero(away); };
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return gathers ? soon(a) > soon(b) : soon(a) < soon(b);
+  });
+  return order;
+}
+
 }  // namespace
 
 CollectivePlan PlanPat(const CollectiveRequest& request) {
   const std::uint32_t n = request.group.size();
+  // Progress is a byte between neighbours, who have most parts to pass on and so are busy at all times; on a
+  // port the others are connections beside it, for as long as they have something to send.
   CoupledFlow flow{.size = request.size,
-                   .numerator = n - 1,
+                   .numerator = PartsOver(0, n),
                    .denominator = n,
-                   .weight_denominator = n - 1,
+                   .weight_denominator = PartsOver(0, n),
                    .edges = {},
                    .chunks_a_loop = n};
   for (std::uint32_t step = 0; step < StepsOf(n); ++step) {
@@ -60,10 +75,10 @@ std::vector<Transfer> ExpandPat(const CollectiveRequest& request, Bytes chunk) {
     for (std::uint32_t turn = 0; turn < StepsOf(n); ++turn) {
       const std::uint32_t step = gathers ? StepsOf(n) - 1 - turn : turn;
       const std::uint32_t distance = 1u << step;
-      for (std::uint32_t part = 0; part < n; ++part) {
-        const Bytes bytes = PartSize(size, n, part);
-        if (bytes == Bytes(0)) continue;
-        for (std::uint32_t away = 0; away + distance < n; away += 2 * distance) {
+      for (const std::uint32_t away : OrderOf(distance, n, gathers)) {
+        for (std::uint32_t part = 0; part < n; ++part) {
+          const Bytes bytes = PartSize(size, n, part);
+          if (bytes == Bytes(0)) continue;
           const std::uint32_t near = (part + away) % n, far = (near + distance) % n;
           const std::uint32_t from = gathers ? near : far, to = gathers ? far : near;
           Transfer transfer{from,    to, bytes, arrived[std::size_t{from} * n + part], loop * n + part,

@@ -50,7 +50,7 @@ CollectivePlan PlanChains(const CollectiveRequest& request) {
     if (flow.size == Bytes(0)) break;
     for (std::uint32_t i = 1; i < chain.size(); ++i) {
       flow.edges.push_back({chain[i - 1], chain[i]});
-      flow.path.push_back({i - 1});
+      flow.path.push_back({i - 1, i - 1, i});
     }
     plan.flows.push_back(std::move(flow));
     // The slowest channel's: the root enters its own domain on one of them only.

@@ -58,23 +58,21 @@ std::vector<MemberTree> TreesOf(const Communicator& group) {
   return trees;
 }
 
-// Up the tree from its deepest member, and down again to it. Edges come in pairs, up and down,
-// in the order of `order` without the root.
-std::vector<PathStep> LongestPath(const MemberTree& tree) {
-  std::vector<std::uint32_t> depth(tree.parent.size(), 0), place(tree.parent.size(), 0);
-  std::uint32_t deepest = tree.order.front(), next = 0;
-  for (const std::uint32_t member : tree.order) {
-    if (tree.parent[member] == member) continue;
-    place[member] = next++;
-    depth[member] = depth[tree.parent[member]] + 1;
-    if (depth[member] > depth[deepest]) deepest = member;
+// Up the tree and down again. What a member has added up from below is a moment, what it has from above one
+// more; at the root they are the same. Edges come in pairs, up and down, in the order of `order` without the
+// root.
+std::vector<PathStep> StepsOf(const MemberTree& tree) {
+  const auto members = static_cast<std::uint32_t>(tree.parent.size());
+  const std::uint32_t root = tree.order.front();
+  std::vector<PathStep> up, down;
+  for (std::uint32_t place = 0; place + 1 < members; ++place) {
+    const std::uint32_t member = tree.order[place + 1], parent = tree.parent[member];
+    up.push_back({2 * place, member, parent});
+    down.push_back({2 * place + 1, parent == root ? root : members + parent, members + member});
   }
-  std::vector<PathStep> path;
-  for (std::uint32_t member = deepest; tree.parent[member] != member; member = tree.parent[member]) {
-    path.push_back({2 * place[member]});
-  }
-  for (std::size_t i = path.size(); i-- > 0;) path.push_back({path[i].edge + 1});
-  return path;
+  std::vector<PathStep> steps(up.rbegin(), up.rend());
+  steps.insert(steps.end(), down.begin(), down.end());
+  return steps;
 }
 
 std::vector<EdgeLoad> EdgesOf(const MemberTree& tree) {
@@ -140,7 +138,7 @@ CollectivePlan PlanTree(const CollectiveRequest& request) {
   for (std::uint32_t part = 0; part < parts; ++part) {
     const Bytes size = PartSize(request.size, parts, part);
     if (size == Bytes(0)) break;
-    plan.flows.push_back({.size = size, .edges = EdgesOf(trees[part]), .path = LongestPath(trees[part])});
+    plan.flows.push_back({.size = size, .edges = EdgesOf(trees[part]), .path = StepsOf(trees[part])});
   }
   // As NCCL counts them, not as a chunk goes: the tuner's latencies belong to these.
   const RingOrder order = OrderRings(request.group);

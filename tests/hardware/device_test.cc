@@ -47,5 +47,38 @@ TEST(AttentionKinds, Flash3IsForHopperAlone) {
                                    sim::AttentionKind::kCudnn));
 }
 
+// NVLink would be the way of its devices, and the way between processors is one between bridges.
+TEST(HostBridges, AreForNodesWithoutNvlink) {
+  const Device l40s = ReadOrFail("l40s");
+  EXPECT_GT(l40s.node.host_bridge, sim::ByteRate());
+  EXPECT_LT(l40s.node.host_bridge, l40s.node.pcie);
+  EXPECT_LT(l40s.node.between_sockets, l40s.node.host_bridge);
+  EXPECT_EQ(ReadOrFail("h100_sxm").node.host_bridge, sim::ByteRate());
+
+  proto::Diagnostics diagnostics;
+  const std::vector<proto::Override> given = {
+      {1, "node.between_sockets",
+       "{bandwidth_gb_per_s_each_way: 10 efficiency: 1 latency_ns: 0 basis: ASSUMED "
+       "source {title: \"none\"}}"}};
+  EXPECT_FALSE(ReadDevice("h100_sxm", given, "", &diagnostics).has_value());
+  EXPECT_THAT(diagnostics.errors(),
+              testing::Contains(HasSubstr("missing; wanted because between_sockets is given")));
+}
+
+// The same kernels inside nodes, so no faster there: 478 GB/s of NVLS on H100.
+TEST(CollectiveTimings, NvlsTreeIsHeldToWhatNvlsReachesInsideANode) {
+  for (const char* name : {"h100_sxm", "b200_sxm"}) {
+    sim::ByteRate nvls, tree;
+    for (const CollectiveTiming& timing : ReadOrFail(name).collective_timing) {
+      if (timing.algorithm == sim::Algorithm::kNvls) nvls = timing.limit_inside;
+      if (timing.algorithm != sim::Algorithm::kNvlsTree) continue;
+      tree = timing.limit_two_nodes;
+      EXPECT_EQ(timing.limit_more_nodes, tree);
+    }
+    EXPECT_GT(nvls, sim::ByteRate());
+    EXPECT_EQ(tree, nvls);
+  }
+}
+
 }  // namespace
 }  // namespace hardware

@@ -8,18 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "sim/collective/collective.h"
-#include "sim/collective/nccl_tuner.h"
+#include "scenarios/calibration/collective_fit.h"
+#include "scenarios/calibration/measured_collective.h"
 
 namespace network {
 
-struct Measured {
-  int line = 0;  // of the table
-  std::string source, gpu, network, nccl, collective, note;
-  std::uint32_t ranks = 0, nodes = 0;
-  std::int64_t bytes = 0;
-  double seconds = 0;
-};
+using Measured = scenarios::MeasuredCollective;
 
 // Every row of the table, in its order.
 std::vector<Measured> ReadMeasured();
@@ -45,8 +39,14 @@ struct Errors {
 };
 Errors ErrorsOf(const std::vector<const Compared*>& rows);
 
+// The rows of aiconfigurator and Azure, which are nccl-tests of one node, device set by device set: those
+// that share their figures are fitted together, each curve by a fit to all others of its set.
+std::vector<scenarios::Calibration> Calibrate(const std::vector<Measured>& rows);
+
 // docs/network.md.
-std::string Document(const std::vector<Compared>& compared, const std::vector<Measured>& all);
+std::string Document(const std::vector<Compared>& compared,
+                     const std::vector<scenarios::Calibration>& calibrations,
+                     const std::vector<Measured>& all);
 
 }  // namespace network
 

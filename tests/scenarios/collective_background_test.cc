@@ -99,14 +99,14 @@ TEST(CoupledRing, IsItsChunkExpansionWhileTrafficComesAndGoesOnOneLink) {
 }
 
 // The bottleneck moves from port to port. A coupled flow stops for each of them,
-// all edges in lockstep; the expansion has some slack, up to a loop of chunks.
+// all edges in lockstep; the expansion has some slack, two chunks an edge.
 // So the coupled flow is slower, and the more so the fewer the loops:
 //
 //   all-reduce of 8 on a switch,     loops of chunks = S / (8 * chunk)
 //   background as above              1     2     4     8     16    32    64    128
-//   coupled over expansion, least    0.7   1.2   2.1   1.2   1.0   0.7   0.3   0.2  %
-//                           most     4.4   6.8   5.6   4.0   2.2   1.6   1.3   0.7  %
-//   all-gather, most                 6.8   9.8   9.3   7.9   4.2   2.6   2.2   1.4  %
+//   coupled over expansion, least    0.2   0.1   1.4   0.6   0.6   0.3   0.2   0.1  %
+//                           most     3.7   3.7   3.4   3.1   1.8   0.9   0.6   0.3  %
+//   all-gather, most                 4.4   6.8   6.2   4.7   3.0   2.0   1.1   0.6  %
 //
 // Over c channels a loop takes c * n chunks, so it is S / c that counts.
 TEST(CoupledRing, IsWithinFivePercentOfItsChunkExpansionUnderChangeIfLarge) {
@@ -226,6 +226,30 @@ TEST(Bystander, GetsWhatRingsLeaveOfAPortThatIsNotTheirBottleneck) {
     EXPECT_EQ(coupled, 36_us);
     EXPECT_LE(std::abs((chunked - coupled).ps()), ((6 * chunk) / 250_GB_per_s).ps());
   }
+}
+
+// NVLS has one connection a port each way, as its coupled flow: half of the port of 450 GB/s for the
+// bystander, where a port is busy at all times; 4.5 MB take 20 us. An all-gather sends one slice of eight up,
+// so the bystander of that port gets seven eighths, in the expansion on average.
+TEST(Bystander, OfNvlsGetsHalfOfAPortAndWhatALightOneLeaves) {
+  Setting setting = WithoutLatency({"node", MustBuild(topologies::OneNode(), TestNode(8, 8), 8), Devices(8)});
+  setting.timing.front().algorithm = sim::Algorithm::kNvls;
+  const sim::LinkId up = setting.fabric.router->ToNvSwitch(3)->uses[0].link;
+  const sim::LinkId down = setting.fabric.router->FromNvSwitch(3)->uses[0].link;
+  const auto ends = [&](CollectiveKind kind, sim::LinkId port, Bytes size) {
+    return EndsOfBystander(setting, kind, {port}, size, 16_KiB);
+  };
+  for (const auto& [kind, port] : {std::pair{CollectiveKind::kAllReduce, up},
+                                   {CollectiveKind::kAllReduce, down},
+                                   {CollectiveKind::kAllGather, down},
+                                   {CollectiveKind::kReduceScatter, up}}) {
+    const auto [coupled, chunked] = ends(kind, port, Bytes(4'500'000));
+    EXPECT_NEAR(coupled.seconds(), 20e-6, 0.4e-6) << ToText(kind);
+    EXPECT_NEAR(chunked.seconds(), 20e-6, 0.4e-6) << ToText(kind);
+  }
+  const auto [coupled, chunked] = ends(CollectiveKind::kAllGather, up, Bytes(4'500'000 * 7 / 4));
+  EXPECT_NEAR(coupled.seconds(), 20e-6, 0.4e-6);
+  EXPECT_NEAR(chunked.seconds(), 20e-6, 0.4e-6);
 }
 
 }  // namespace

@@ -36,13 +36,15 @@ const std::vector<Layer>& Layers() {
        {"scenarios", "scenarios/budget", "scenarios/plan", "scenarios/verdict", "models", "hardware",
         "topologies", "sim", "proto"},
        true},
+      {"scenarios/calibration",
+       {"scenarios", "scenarios/published", "models", "hardware", "topologies", "sim", "proto"}},
       {"scenarios/published", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       // Errors and source places come from proto; reading messages is for those below.
       {"scenarios/import", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       {"tools",
-       {"scenarios", "scenarios/budget", "scenarios/import", "scenarios/output", "scenarios/plan",
-        "scenarios/published", "scenarios/verdict", "models", "hardware", "topologies", "topologies/import",
-        "sim", "proto"},
+       {"scenarios", "scenarios/budget", "scenarios/calibration", "scenarios/import", "scenarios/output",
+        "scenarios/plan", "scenarios/published", "scenarios/verdict", "models", "hardware", "topologies",
+        "topologies/import", "sim", "proto"},
        false},
   };
   return layers;

@@ -86,6 +86,20 @@ TEST(PlayJobs, TransferByTransferTakesTheSameTimeOnASwitch) {
             Play(cluster, {"all_reduce 0-3 64M"}, {}, true).finish);
 }
 
+// Two of a kind have half of each port each, whichever way the first is played: twice its time alone,
+// with its fill once.
+TEST(PlayJobs, NvlsHasOneConnectionAPortBesideABackgroundInBothForms) {
+  Cluster cluster = ClusterOn(topologies::MustBuild(topologies::OneNode(), topologies::TestNode(8, 8), 8));
+  cluster.device.collective_timing.front().algorithm = sim::Algorithm::kNvls;
+  for (const char* job : {"all_reduce 0-7 1G", "all_gather 0-7 1G", "reduce_scatter 0-7 1G"}) {
+    const double alone = Play(cluster, {job}).finish.seconds();
+    for (const bool chunks : {false, true}) {
+      const double beside = Play(cluster, {job}, {job}, chunks).finish.seconds();
+      EXPECT_NEAR(beside / alone, 2, 0.03) << job << (chunks ? " in chunks" : " as a flow");
+    }
+  }
+}
+
 // 1 TiB at 1 kB/s would take 30 years.
 TEST(PlayJobs, SaysSoWhereAJobOutlastsTheClock) {
   const Cluster cluster = SwitchOf(2, {}, sim::ByteRate::BytesPerSecond(1000));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "sim/collective/double_tree.h"
 #include "tests/sim/collective/groups.h"
@@ -215,6 +216,35 @@ TEST(Plan, LoadsEveryEdgeAsItsExpansionDoesByEveryAlgorithm) {
     }
     for (const auto& [edge, bytes] : got) ASSERT_TRUE(wanted.contains(edge));
   });
+}
+
+// A buffer has 8 steps: two chunks of a ring, eight of a tree. Over 2 -> 1 -> 0 the first edge waits for what
+// the second has passed on.
+TEST(Expansion, IsAheadOfWhatIsPassedOnByABufferAtMost) {
+  for (const auto& [algorithm, kind, slots] :
+       {std::tuple{Algorithm::kRing, CollectiveKind::kBroadcast, std::size_t{2}},
+        {Algorithm::kTree, CollectiveKind::kAllReduce, std::size_t{8}}}) {
+    CollectiveRequest request{kind, Bytes(2000), PackedGroup(3, 3)};
+    request.algorithm = algorithm;
+    const std::vector<Transfer> transfers = ExpandIntoChunks(request, Bytes(100));
+    // The two edges of the first piece, in the order in which it takes them.
+    const Transfer& first = transfers[0];
+    std::vector<std::uint32_t> before, behind;
+    for (std::uint32_t i = 0; i < transfers.size(); ++i) {
+      if (transfers[i].from == first.from && transfers[i].to == first.to) before.push_back(i);
+      if (transfers[i].from == first.to && transfers[i].to != first.from) behind.push_back(i);
+    }
+    ASSERT_EQ(before.size(), 20u);
+    ASSERT_EQ(behind.size(), 20u);
+    for (std::size_t chunk = 0; chunk < 20; ++chunk) {
+      const std::vector<std::uint32_t>& after = transfers[before[chunk]].after;
+      for (std::size_t passed = 0; passed < chunk; ++passed) {
+        EXPECT_EQ(std::find(after.begin(), after.end(), behind[passed]) != after.end(),
+                  passed + slots == chunk)
+            << ToText(algorithm) << ": chunk " << chunk << " and " << passed;
+      }
+    }
+  }
 }
 
 // Sanders, Speck and Traeff: every node but two is a leaf of one tree at most and inside the other, so

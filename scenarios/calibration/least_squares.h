@@ -1,0 +1,29 @@
+// Least squares by Levenberg and Marquardt, with derivatives by differences. The same input gives the same
+// output: no random starts, a fixed bound on the steps.
+
+#ifndef SCENARIOS_CALIBRATION_LEAST_SQUARES_H_
+#define SCENARIOS_CALIBRATION_LEAST_SQUARES_H_
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace scenarios {
+
+// Fills `residuals` for `parameters`.
+using ResidualFunction = std::function<void(std::span<const double> parameters, std::span<double> residuals)>;
+
+struct LeastSquares {
+  std::vector<double> parameters;
+  double cost = 0;  // sum of the squares
+};
+
+// From `start` to a place where no step makes the sum of `count` squares smaller; parameters of a scale
+// near 1. Source: Marquardt, "An algorithm for least-squares estimation of nonlinear parameters", SIAM 11(2),
+// 1963.
+LeastSquares Minimise(const ResidualFunction& residuals, std::size_t count, std::vector<double> start);
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_CALIBRATION_LEAST_SQUARES_H_

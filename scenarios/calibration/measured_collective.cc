@@ -1,0 +1,126 @@
+#include "scenarios/calibration/measured_collective.h"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <system_error>
+
+#include "scenarios/collective_run/nccl_tests.h"
+#include "sim/base/check.h"
+
+namespace scenarios {
+namespace {
+
+// The cells of one row by name, and what is wrong with them.
+class RowReader {
+ public:
+  RowReader(const CsvTable& table, const CsvRow& row, proto::Diagnostics* diagnostics)
+      : table_(table), row_(row), diagnostics_(diagnostics) {}
+
+  std::string Text(std::string_view column) const {
+    const auto at = table_.Find(column);
+    return at ? row_.cells[*at] : "";
+  }
+
+  // Nothing where it is no number from `least` on, which is an error.
+  template <typename T>
+  std::optional<T> Number(std::string_view column, T least) {
+    const std::string text = Text(column);
+    T value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value >= least) return value;
+    Error(column, '"' + text + "\"; a number from " + std::to_string(least) + " is wanted");
+    return std::nullopt;
+  }
+
+  void Error(std::string_view column, const std::string& what) {
+    diagnostics_->Error(table_.file + ":" + std::to_string(row_.line) + ": " + std::string(column), what);
+  }
+
+ private:
+  const CsvTable& table_;
+  const CsvRow& row_;
+  proto::Diagnostics* diagnostics_;
+};
+
+std::optional<double> SecondsOf(RowReader* reader, const MeasuredCollective& row) {
+  constexpr double kLeast = 1e-3;  // us, and GB/s
+  if (!reader->Text("time_us").empty()) {
+    const auto us = reader->Number<double>("time_us", kLeast);
+    if (us) return *us * 1e-6;
+    return std::nullopt;
+  }
+  const auto busbw = reader->Number<double>("busbw_gb_per_s", kLeast);
+  if (!busbw) return std::nullopt;
+  const sim::Fraction factor = sim::BusBandwidthFactor(row.kind, row.ranks);
+  return static_cast<double>(row.bytes.count()) * static_cast<double>(factor.numerator) /
+         static_cast<double>(factor.denominator) / (*busbw * 1e9);
+}
+
+std::string TestNames() {
+  std::string names;
+  for (const NcclTest& test : NcclTests()) names += (names.empty() ? "" : ", ") + std::string(test.name);
+  return names;
+}
+
+std::optional<MeasuredCollective> ReadRow(const CsvTable& table, const CsvRow& row,
+                                          proto::Diagnostics* diagnostics) {
+  RowReader reader(table, row, diagnostics);
+  MeasuredCollective measured{.file = table.file,
+                              .line = row.line,
+                              .source = reader.Text("source"),
+                              .device = reader.Text("gpu"),
+                              .network = reader.Text("network"),
+                              .nccl = reader.Text("nccl"),
+                              .note = reader.Text("note"),
+                              .collective = reader.Text("collective")};
+  const NcclTest* test = FindNcclTest(measured.collective);
+  if (test == nullptr) {
+    reader.Error("collective", '"' + measured.collective + "\" is no test of nccl-tests; " + TestNames());
+  } else {
+    measured.kind = test->kind;
+  }
+  const auto ranks = reader.Number<std::uint32_t>("ranks", 2);
+  const auto nodes = reader.Number<std::uint32_t>("nodes", 1);
+  const auto bytes = reader.Number<std::int64_t>("bytes", 1);
+  if (test == nullptr || !ranks || !nodes || !bytes) return std::nullopt;
+  if (*ranks % *nodes != 0) {
+    reader.Error("nodes", std::to_string(*nodes) + " do not divide " + std::to_string(*ranks) + " ranks");
+    return std::nullopt;
+  }
+  measured.ranks = *ranks;
+  measured.nodes = *nodes;
+  measured.bytes = sim::Bytes(*bytes);
+  const auto seconds = SecondsOf(&reader, measured);
+  if (!seconds) return std::nullopt;
+  measured.seconds = *seconds;
+  return measured;
+}
+
+}  // namespace
+
+std::vector<MeasuredCollective> ReadMeasuredCollectives(
+    const CsvTable& table, const std::vector<std::pair<std::string, std::string>>& where,
+    proto::Diagnostics* diagnostics) {
+  std::vector<MeasuredCollective> rows;
+  const std::size_t before = diagnostics->errors().size();
+  std::vector<std::string> wanted = {"gpu", "ranks", "nodes", "nccl", "collective", "bytes"};
+  for (const auto& [column, value] : where) wanted.push_back(column);
+  if (!table.Find("busbw_gb_per_s")) wanted.emplace_back("time_us");
+  for (const std::string& column : wanted) {
+    if (!table.Find(column)) diagnostics->Error(table.file + ":1", "there is no column \"" + column + '"');
+  }
+  if (diagnostics->errors().size() > before) return rows;
+  for (const CsvRow& row : table.rows) {
+    bool kept = true;
+    for (const auto& [column, value] : where) kept = kept && row.cells[*table.Find(column)] == value;
+    if (!kept) continue;
+    if (auto measured = ReadRow(table, row, diagnostics)) rows.push_back(*std::move(measured));
+  }
+  if (rows.empty() && diagnostics->errors().size() == before) {
+    diagnostics->Error(table.file, where.empty() ? "no rows" : "no row has what --where asks for");
+  }
+  return rows;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,117 @@
+// orrery calibrate, from the command line to the device's file.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/tools/run_words.h"
+
+namespace tools {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// All-gathers of 8 in one node: 25 us and the bytes of a port at 300 GB/s.
+class CalibrateCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_);
+    std::ofstream table(Path("rows.csv"));
+    table << "source,gpu,ranks,nodes,nccl,collective,bytes,time_us\n";
+    std::ofstream output(Path("out.txt"));
+    output << "all_gather_perf\n# nThread 1 nGpus 8\n";
+    for (int i = 0; i < 8; ++i) {
+      output << "#  Rank " << i << " Group 0 Pid 5 on host device " << i << " [0x07] NVIDIA H100 80GB HBM3\n";
+    }
+    output << "#       size         count      type   redop    root     time\n";
+    for (std::int64_t bytes = 4 << 20; bytes <= std::int64_t{1} << 32; bytes *= 2) {
+      const double us = 25 + static_cast<double>(bytes) * 7 / 8 / 300e3;
+      table << "lab,h100_sxm,8,1,2.27,"
+            << "all_gather," << bytes << ',' << us << '\n';
+      output << bytes << " 1 float none -1 " << us << '\n';
+    }
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const { return folder_ + name; }
+  std::string Text(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(Path(name)).rdbuf();
+    return text.str();
+  }
+  Result Calibrate(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"calibrate", "collectives"});
+    return RunWords(words);
+  }
+
+ private:
+  const std::string folder_ = testing::TempDir() + "calibrate_test/";
+};
+
+TEST_F(CalibrateCommand, TablesFiguresAndErrorsAndWritesADevice) {
+  const Result result = Calibrate({Path("rows.csv"), "--hardware", "h100_sxm", "--output",
+                                   Path("mine.textproto"), "--residuals", Path("rows_off.csv")});
+  EXPECT_EQ(result.status, kExitDone) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("Collectives of \"h100_sxm\": 11 rows\n"), HasSubstr("Ring Simple"),
+                                HasSubstr("h100_sxm all_gather from 1M")));
+  EXPECT_THAT(Text("mine.textproto"), HasSubstr("name: \"mine\"\nderived_from: \"h100_sxm\"\n"));
+  EXPECT_THAT(Text("rows_off.csv"), HasSubstr("rows.csv:2,lab,h100_sxm,8,2.27,all_gather,4194304,"));
+  // It is a device: 4 GiB take what was measured, up to a per cent.
+  const Result used = RunWords({"collective", "all_gather", "--hardware", Path("mine.textproto"), "--devices",
+                                "8", "-b", "4G", "-e", "4G", "--json"});
+  EXPECT_EQ(used.status, kExitDone) << used.err;
+}
+
+TEST_F(CalibrateCommand, ReadsWhatNcclTestsPrints) {
+  const Result table = Calibrate({Path("rows.csv"), "--hardware", "h100_sxm"});
+  const Result output = Calibrate({Path("out.txt"), "--hardware", "h100_sxm", "--nccl", "2.27"});
+  EXPECT_EQ(output.status, kExitDone) << output.err;
+  // The same rows, so the same figures.
+  const auto figures = [](const std::string& text) { return text.substr(0, text.find("device collective")); };
+  EXPECT_EQ(figures(output.out), figures(table.out));
+}
+
+TEST_F(CalibrateCommand, TheSameRowsGiveTheSameFile) {
+  for (const char* name : {"one.textproto", "two.textproto"}) {
+    EXPECT_EQ(Calibrate({Path("rows.csv"), "--hardware", "h100_sxm", "--output", Path(name)}).status,
+              kExitDone);
+  }
+  std::string one = Text("one.textproto");
+  one.replace(one.find("\"one\""), 5, "\"two\"");
+  EXPECT_EQ(one, Text("two.textproto"));
+}
+
+TEST_F(CalibrateCommand, WritesOverNothing) {
+  std::ofstream(Path("there.textproto")) << "mine";
+  const Result result =
+      Calibrate({Path("rows.csv"), "--hardware", "h100_sxm", "--output", Path("there.textproto")});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("is there already; it is not written over"));
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_EQ(Text("there.textproto"), "mine");
+}
+
+TEST_F(CalibrateCommand, RefusesWithOneLine) {
+  const auto error = [&](const std::vector<std::string>& words) {
+    const Result result = Calibrate(words);
+    EXPECT_EQ(result.status, kExitUsage);
+    EXPECT_EQ(Lines(result.err).size(), 1u) << result.err;
+    return result.err;
+  };
+  EXPECT_THAT(error({Path("rows.csv")}), HasSubstr("--hardware NAME is wanted"));
+  EXPECT_THAT(error({Path("rows.csv"), "--hardware", "a100_80_sxm"}),
+              HasSubstr("0 rows of one node of \"a100_80_sxm\", too few to fit"));
+  EXPECT_THAT(error({Path("rows.csv"), "--hardware", "h100_sxm", "--where", "source=nobody"}),
+              HasSubstr("no row has what --where asks for"));
+  EXPECT_THAT(error({Path("none.csv"), "--hardware", "h100_sxm"}), HasSubstr("none.csv"));
+  EXPECT_THAT(error({Path("rows.csv"), "--hardware", "h100_sxm", "--output", "mine.json"}),
+              HasSubstr("the name of a .textproto is wanted"));
+}
+
+}  // namespace
+}  // namespace tools
