@@ -1,7 +1,7 @@
 #include "scenarios/link_loads.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -21,6 +21,59 @@ std::vector<WeightedLink> SumByLink(std::vector<WeightedLink> uses) {
   }
   return sums;
 }
+
+// The links of several lists, each once and in order, and where in that order a link is. Lists that are in
+// order themselves, as those of flows are, cost a merge.
+class LinkTable {
+ public:
+  template <class Uses>
+  void Add(const Uses& uses) {
+    std::vector<sim::LinkId> more, all;
+    more.reserve(uses.size());
+    for (const auto& use : uses) more.push_back(use.link);
+    if (!std::is_sorted(more.begin(), more.end())) std::sort(more.begin(), more.end());
+    more.erase(std::unique(more.begin(), more.end()), more.end());
+    all.reserve(links_.size() + more.size());
+    std::set_union(links_.begin(), links_.end(), more.begin(), more.end(), std::back_inserter(all));
+    links_ = std::move(all);
+  }
+  std::size_t size() const { return links_.size(); }
+  // REQUIRES: it is in one of the lists
+  std::size_t PositionOf(sim::LinkId link) {
+    if (next_ >= links_.size() || links_[next_] != link) {
+      next_ = static_cast<std::size_t>(std::lower_bound(links_.begin(), links_.end(), link) - links_.begin());
+    }
+    return next_++;
+  }
+
+ private:
+  std::vector<sim::LinkId> links_;
+  std::size_t next_ = 0;  // behind the last one that was asked for
+};
+
+// How long a flow keeps its links busy, asked link by link. Neighbours are mostly alike, and a
+// division of 128 bits costs more than all else here.
+class BusyTime {
+ public:
+  BusyTime(const topologies::Fabric& fabric, const sim::FlowDescription& flow)
+      : fabric_(fabric), flow_(flow) {}
+  sim::Duration Of(const sim::Use& use) {
+    const sim::ByteRate capacity = fabric_.links[use.link.pos()].capacity;
+    if (capacity != capacity_ || use.weight != weight_) {
+      capacity_ = capacity;
+      weight_ = use.weight;
+      time_ = TimeAt(flow_.volume, sim::Wide{capacity.milli()} * flow_.weight_denominator / use.weight);
+    }
+    return time_;
+  }
+
+ private:
+  const topologies::Fabric& fabric_;
+  const sim::FlowDescription& flow_;
+  sim::ByteRate capacity_;
+  std::uint32_t weight_ = 0;
+  sim::Duration time_;
+};
 
 bool TouchesNvSwitch(const sim::EdgeLoad& edge) {
   return edge.from == sim::kNvSwitch || edge.to == sim::kNvSwitch;
@@ -65,9 +118,11 @@ LinkLoads LoadsOfMany(const topologies::Fabric& fabric, std::span<const std::uin
 
 LinkLoads LoadsOf(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices,
                   std::span<const sim::EdgeLoad> edges) {
-  // Above so many edges their routes would be too many to keep.
-  constexpr std::size_t kMostRoutesKept = 4096;
-  if (edges.size() > kMostRoutesKept) return LoadsOfMany(fabric, devices, edges);
+  // Above so many edges their routes would be too many to keep; and some edges that cross a good
+  // part of all links are summed sooner than sorted.
+  constexpr std::size_t kMostRoutesKept = 4096, kSome = 64, kLinksAnEdge = 16;
+  const bool dense = edges.size() >= kSome && edges.size() * kLinksAnEdge >= fabric.links.size();
+  if (dense || edges.size() > kMostRoutesKept) return LoadsOfMany(fabric, devices, edges);
   std::vector<topologies::Route> routes;
   routes.reserve(edges.size());
   LinkLoads loads;
@@ -88,6 +143,23 @@ LinkLoads LoadsOf(const topologies::Fabric& fabric, std::span<const std::uint32_
   return loads;
 }
 
+LinkLoads LoadsOfAllPairs(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices) {
+  topologies::LoadSum sum(fabric);
+  LinkLoads loads;
+  for (const std::uint32_t from : devices) {
+    for (const std::uint32_t to : devices) {
+      if (from == to) continue;
+      const sim::Duration latency = sum.Add(from, to);
+      sim::Duration& longest =
+          fabric.domain[from] == fabric.domain[to] ? loads.latency_inside : loads.latency_between;
+      longest = std::max(longest, latency);
+    }
+  }
+  loads.denominator = sum.denominator();
+  for (const topologies::LoadSum::Load& load : sum.loads()) loads.uses.push_back({load.link, load.weight});
+  return loads;
+}
+
 // Applies a protocol's wire overhead and brings the weights to lowest terms.
 sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads,
                             const hardware::CollectiveTiming& timing, sim::ByteRate limit) {
@@ -95,12 +167,16 @@ sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads
   std::uint64_t denominator =
       loads.denominator * static_cast<std::uint64_t>(timing.wire_denominator) * flow.weight_denominator;
   std::uint64_t common = denominator;
-  for (const WeightedLink& use : loads.uses) common = std::gcd(common, use.weight * up);
+  for (const WeightedLink& use : loads.uses) {
+    if (common == 1) break;
+    common = std::gcd(common, use.weight * up);
+  }
   const sim::Volume volume = sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator);
   sim::FlowDescription description{.volume = volume, .share = flow.share, .limit = limit};
   denominator /= common;
   CHECK(denominator <= UINT32_MAX);
   description.weight_denominator = static_cast<std::uint32_t>(denominator);
+  description.uses.reserve(loads.uses.size());
   for (const WeightedLink& use : loads.uses) {
     const std::uint64_t weight = use.weight * up / common;
     CHECK(weight <= UINT32_MAX);
@@ -115,12 +191,27 @@ sim::Duration TimeAt(sim::Volume volume, sim::Wide rate) {
 }
 
 sim::Duration IdleTimeOfFlow(const topologies::Fabric& fabric, const sim::FlowDescription& flow) {
-  sim::Wide slowest = flow.limit.milli() > 0 ? flow.limit.milli() : INT64_MAX;
-  for (const sim::Use& use : flow.uses) {
-    slowest = std::min(slowest, sim::Wide{fabric.links[use.link.pos()].capacity.milli()} *
-                                    flow.weight_denominator / use.weight);
+  BusyTime busy(fabric, flow);
+  sim::Duration longest = TimeAt(flow.volume, flow.limit.milli() > 0 ? flow.limit.milli() : INT64_MAX);
+  for (const sim::Use& use : flow.uses) longest = std::max(longest, busy.Of(use));
+  return longest;
+}
+
+sim::Duration BusiestLink(const topologies::Fabric& fabric, std::span<const sim::FlowDescription> flows) {
+  constexpr auto kMost = sim::Duration::Picoseconds(INT64_MAX / 4);  // two such are still a Duration
+  LinkTable links;
+  for (const sim::FlowDescription& flow : flows) links.Add(flow.uses);
+  std::vector<sim::Duration> busy(links.size());
+  sim::Duration busiest;
+  for (const sim::FlowDescription& flow : flows) {
+    BusyTime time(fabric, flow);
+    for (const sim::Use& use : flow.uses) {
+      sim::Duration& sum = busy[links.PositionOf(use.link)];
+      sum = std::min(sum + time.Of(use), kMost);
+      busiest = std::max(busiest, sum);
+    }
   }
-  return TimeAt(flow.volume, slowest);
+  return busiest;
 }
 
 EdgeRates RatesOfEdges(const topologies::Fabric& fabric, std::span<const sim::CoupledFlow> flows,
@@ -134,9 +225,13 @@ EdgeRates RatesOfEdges(const topologies::Fabric& fabric, std::span<const sim::Co
   const auto scaled = [&](std::size_t i, const LinkLoads& of, std::uint64_t weight) {
     return weight * (denominator / (of.denominator * flows[i].weight_denominator));
   };
-  std::map<sim::LinkId, std::uint64_t> load;
+  LinkTable links;
+  for (const LinkLoads& of : loads) links.Add(of.uses);
+  std::vector<std::uint64_t> load(links.size());
   for (std::size_t i = 0; i < flows.size(); ++i) {
-    for (const WeightedLink& use : loads[i].uses) load[use.link] += scaled(i, loads[i], use.weight);
+    for (const WeightedLink& use : loads[i].uses) {
+      load[links.PositionOf(use.link)] += scaled(i, loads[i], use.weight);
+    }
   }
   EdgeRates rates(edges.size());
   for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -146,7 +241,8 @@ EdgeRates RatesOfEdges(const topologies::Fabric& fabric, std::span<const sim::Co
       for (const WeightedLink& use : edges[i][e].uses) {
         const sim::Wide wire =
             sim::Wide{fabric.links[use.link.pos()].capacity.milli()} * timing.wire_denominator;
-        const sim::Wide shared = static_cast<sim::Wide>(load[use.link]) * timing.wire_numerator;
+        const sim::Wide shared =
+            static_cast<sim::Wide>(load[links.PositionOf(use.link)]) * timing.wire_numerator;
         progress = std::min(progress, wire * static_cast<sim::Wide>(denominator) / shared);
       }
       const sim::Wide rate = progress * flows[i].edges[e].weight / flows[i].weight_denominator;

@@ -31,6 +31,9 @@ struct LinkLoads {
 LinkLoads LoadsOf(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices,
                   std::span<const sim::EdgeLoad> edges);
 
+// Of an edge of weight 1 from each of the devices to each other one.
+LinkLoads LoadsOfAllPairs(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices);
+
 // One coupled flow on the links, with a protocol's overhead on the wire.
 sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads,
                             const hardware::CollectiveTiming& timing, sim::ByteRate limit);
@@ -41,6 +44,10 @@ sim::Duration TimeAt(sim::Volume volume, sim::Wide rate);
 
 // How long a flow needs when it has its links for itself.
 sim::Duration IdleTimeOfFlow(const topologies::Fabric& fabric, const sim::FlowDescription& flow);
+
+// How long the busiest link needs for all of the flows, one after the other.
+// At most a quarter of the clock's range.
+sim::Duration BusiestLink(const topologies::Fabric& fabric, std::span<const sim::FlowDescription> flows);
 
 // The fastest that edges can be, each, while all edges of all flows are busy at once:
 // every link shared out in proportion to what crosses it. By flow and edge. A channel is one thread block and

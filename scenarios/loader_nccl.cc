@@ -1,5 +1,7 @@
 // Which NCCL a job runs with, and what its environment tells it.
 
+#include <utility>
+
 #include "proto/scenario.pb.h"
 #include "scenarios/loader_parts.h"
 #include "scenarios/nccl_setup.h"
@@ -8,14 +10,18 @@
 namespace scenarios {
 namespace {
 
-// Whether something is left to do each function with, over one node and over several.
+// The function that nothing is left to do with, and on which group: over one node and over several.
 std::optional<std::string> FunctionWithoutAlgorithm(const sim::NcclSetup& setup) {
+  constexpr std::pair<sim::NcclGroup, const char*> kGroups[] = {{{2, 1, 2}, "2 ranks of one node"},
+                                                                {{4, 2, 2}, "2 ranks of each of 2 nodes"},
+                                                                {{2, 2, 1}, "one rank of each of 2 nodes"}};
   for (const sim::CollectiveKind kind :
        {sim::CollectiveKind::kAllReduce, sim::CollectiveKind::kAllGather, sim::CollectiveKind::kReduceScatter,
         sim::CollectiveKind::kBroadcast, sim::CollectiveKind::kReduce}) {
-    for (const sim::NcclGroup& group :
-         {sim::NcclGroup{2, 1, 2}, sim::NcclGroup{4, 2, 2}, sim::NcclGroup{2, 2, 1}}) {
-      if (!sim::Predict(setup, group, kind, sim::Bytes(1))) return sim::ToText(*sim::FunctionOf(kind));
+    for (const auto& [group, text] : kGroups) {
+      if (sim::Predict(setup, group, kind, sim::Bytes(1))) continue;
+      return std::string(sim::ToText(*sim::FunctionOf(kind))) +
+             " without an algorithm and protocol on a group of " + text;
     }
   }
   return std::nullopt;
@@ -54,9 +60,7 @@ void ReadNccl(const orrery::config::Scenario& in, const Block& top, Scenario* sc
   if (!ReadSetup(in.nccl(), block, &scenario->device.nccl)) return;
   if (const auto function = FunctionWithoutAlgorithm(scenario->device.nccl)) {
     block.Error("environment",
-                "leaves " + *function +
-                    " without an algorithm and protocol on some group, as NCCL would fail; Ring and one "
-                    "of LL and Simple serve all");
+                "leaves " + *function + ", as NCCL would fail; Ring and one of LL and Simple serve all");
   }
 }
 

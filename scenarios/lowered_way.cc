@@ -173,7 +173,8 @@ Planned PlanOn(const topologies::Fabric& fabric, const sim::CollectiveRequest& r
                std::span<const std::uint32_t> devices) {
   Planned plan{sim::PlanCollective(request), {}, {}, sim::GroupOf(request.group).nodes};
   for (const sim::CoupledFlow& flow : plan.collective.flows) {
-    plan.loads.push_back(LoadsOf(fabric, devices, flow.edges));
+    plan.loads.push_back(flow.all_pairs > 0 ? LoadsOfAllPairs(fabric, devices)
+                                            : LoadsOf(fabric, devices, flow.edges));
     std::vector<LinkLoads>& edges = plan.edges.emplace_back();
     if (flow.path.empty()) continue;
     for (const sim::EdgeLoad& edge : flow.edges) {

@@ -8,11 +8,34 @@
 #include "scenarios/link_loads.h"
 #include "scenarios/lowered_way.h"
 #include "sim/collective/nccl_chunk.h"
+#include "topologies/ring_search.h"
 
 namespace scenarios {
 namespace {
 
 using hardware::CollectiveTiming;
+
+// Each member's place in the best ring of its domain; empty where that is the order of rails in each.
+std::vector<std::uint32_t> PlacesInRings(const topologies::Fabric& fabric, const sim::Communicator& group,
+                                         std::span<const std::uint32_t> devices) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> members;  // by domain
+  for (std::uint32_t i = 0; i < group.size(); ++i) members[group.domain[i]].push_back(i);
+  std::vector<std::uint32_t> place(group.size());
+  bool better = false;
+  for (auto& [domain, list] : members) {
+    std::stable_sort(list.begin(), list.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return group.rail[a] < group.rail[b]; });
+    std::vector<std::uint32_t> by_rail;
+    for (const std::uint32_t member : list) by_rail.push_back(devices[member]);
+    const std::vector<std::uint32_t> ring = topologies::BestRing(fabric, by_rail);
+    better = better || ring != by_rail;
+    for (const std::uint32_t member : list) {
+      place[member] =
+          static_cast<std::uint32_t>(std::find(ring.begin(), ring.end(), devices[member]) - ring.begin());
+    }
+  }
+  return better ? place : std::vector<std::uint32_t>();
+}
 
 // One way, and its traffic.
 struct Candidate {
@@ -79,9 +102,16 @@ class Planner {
   }
 
  private:
+  bool ByDimension() const { return request_.algorithm == sim::Algorithm::kByDimension; }
+
+  // Asked for every way, and a route for each member.
   bool HasNvSwitch() const {
-    return std::all_of(devices_.begin(), devices_.end(),
-                       [&](std::uint32_t device) { return fabric_.router->ToNvSwitch(device).has_value(); });
+    if (!has_nvswitch_) {
+      has_nvswitch_ = std::all_of(devices_.begin(), devices_.end(), [&](std::uint32_t device) {
+        return fabric_.router->ToNvSwitch(device).has_value();
+      });
+    }
+    return *has_nvswitch_;
   }
 
   std::vector<sim::NcclPrediction> Predictions() const {
@@ -90,6 +120,7 @@ class Planner {
 
   // Sends and receives have figures of their own, or the ring's.
   bool CanUse(const CollectiveTiming& timing) const {
+    if (ByDimension()) return timing.algorithm == sim::Algorithm::kRing;  // whose figures stand in for it
     if (sim::FunctionOf(request_.kind)) {
       if (request_.algorithm && *request_.algorithm != timing.algorithm) return false;
       if (sim::IsCustom(timing.algorithm) && !request_.algorithm) return false;  // nobody's choice
@@ -133,13 +164,13 @@ class Planner {
   Candidate Lower(const CollectiveTiming& timing, std::optional<double> nccl_us) {
     sim::CollectiveRequest request = request_;
     // Without a choice it is the kind's own algorithm, also where the ring's figures stand in for it.
-    if (sim::FunctionOf(request.kind)) request.algorithm = timing.algorithm;
+    if (sim::FunctionOf(request.kind) && !ByDimension()) request.algorithm = timing.algorithm;
     auto plan = plans_.find(timing.algorithm);
     if (plan == plans_.end()) {
       plan = plans_.emplace(timing.algorithm, PlanOn(fabric_, request, devices_)).first;
     }
     const int channels =
-        setup_ && sim::FunctionOf(request.kind) && !sim::IsCustom(timing.algorithm)
+        setup_ && sim::FunctionOf(request.kind) && !ByDimension() && !sim::IsCustom(timing.algorithm)
             ? sim::ChannelsUsed(*setup_, group_, timing.algorithm, timing.protocol, request.size)
             : 0;
     const sim::Bytes of_loops = ChunkFor(request, plan->second, timing, channels);
@@ -179,6 +210,7 @@ class Planner {
   sim::Bytes chunk_;
   sim::NcclGroup group_;
   std::optional<sim::NcclSetup> setup_;
+  mutable std::optional<bool> has_nvswitch_;
   std::map<sim::Algorithm, Planned> plans_;
 };
 
@@ -191,25 +223,17 @@ sim::Communicator CommunicatorOf(const topologies::Fabric& fabric, std::span<con
     group.domain.push_back(fabric.domain[device]);
     group.rail.push_back(fabric.rail[device]);
   }
+  if (fabric.meshed) group.place = PlacesInRings(fabric, group, devices);
   return group;
 }
 
 sim::Duration IdleTime(const topologies::Fabric& fabric, const sim::TrafficDescription& traffic) {
-  sim::Duration flows;
-  std::map<sim::LinkId, sim::Duration> busy;  // all flows together
+  sim::Duration longest;
   for (const sim::FlowDescription& flow : traffic.flows) {
-    flows = std::max(flows, IdleTimeOfFlow(fabric, flow));
-    if (traffic.flows.size() == 1) break;
-    for (const sim::Use& use : flow.uses) {
-      const sim::Wide rate =
-          sim::Wide{fabric.links[use.link.pos()].capacity.milli()} * flow.weight_denominator / use.weight;
-      // Two of the longest that TimeAt gives are still a Duration.
-      busy[use.link] =
-          std::min(busy[use.link] + TimeAt(flow.volume, rate), sim::Duration::Picoseconds(INT64_MAX / 4));
-    }
+    longest = std::max(longest, IdleTimeOfFlow(fabric, flow));
   }
-  for (const auto& [link, time] : busy) flows = std::max(flows, time);
-  return traffic.latency + flows;
+  if (traffic.flows.size() > 1) longest = std::max(longest, BusiestLink(fabric, traffic.flows));
+  return traffic.latency + longest;
 }
 
 std::vector<CollectiveWay> WaysOf(const topologies::Fabric& fabric, const CollectiveCosts& costs,
@@ -236,9 +260,18 @@ sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric, const 
 sim::TrafficDescription LowerCollective(const topologies::Fabric& fabric, const CollectiveCosts& costs,
                                         sim::CollectiveRequest request,
                                         std::span<const std::uint32_t> devices, sim::Bytes chunk) {
+  return LowerByWay(fabric, costs, std::move(request), devices, chunk).traffic;
+}
+
+WayAndTraffic LowerByWay(const topologies::Fabric& fabric, const CollectiveCosts& costs,
+                         sim::CollectiveRequest request, std::span<const std::uint32_t> devices,
+                         sim::Bytes chunk) {
   Planner planner(fabric, costs, std::move(request), devices, chunk);
-  if (planner.Sends()) return planner.Take().lowered.traffic;
-  return {.name = sim::ToText(planner.request().kind), .size = planner.request().size};
+  if (!planner.Sends()) {
+    return {std::nullopt, {.name = sim::ToText(planner.request().kind), .size = planner.request().size}};
+  }
+  Candidate taken = planner.Take();
+  return {taken.way, std::move(taken.lowered.traffic)};
 }
 
 ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const CollectiveCosts& costs,

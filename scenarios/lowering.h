@@ -67,7 +67,16 @@ std::optional<CollectiveWay> WayOf(const topologies::Fabric& fabric, const Colle
                                    sim::CollectiveRequest request, std::span<const std::uint32_t> devices,
                                    sim::Bytes chunk = kNcclChunk);
 
-// The members' domains and rails. REQUIRES: every device is in the fabric
+// A collective's traffic, and the way that it is; none where there is nothing to send.
+struct WayAndTraffic {
+  std::optional<CollectiveWay> way;
+  sim::TrafficDescription traffic;
+};
+WayAndTraffic LowerByWay(const topologies::Fabric& fabric, const CollectiveCosts& costs,
+                         sim::CollectiveRequest request, std::span<const std::uint32_t> devices,
+                         sim::Bytes chunk = kNcclChunk);
+
+// The members' domains, rails and places in rings. REQUIRES: every device is in the fabric
 sim::Communicator CommunicatorOf(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices);
 
 // Traffic of one collective over `devices` (positions of the group). One member

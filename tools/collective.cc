@@ -138,6 +138,13 @@ by        how NCCL would do it, by its tuner: Ring/LL, Tree/LL128, NVLS/S (Simpl
           channels too. * where another way takes less here; lines below the rows say which. NCCL's version
           and variables: --set nccl.version=2.29 --set nccl.environment=NCCL_ALGO=Tree; several:
           --set 'nccl.environment=["NCCL_ALGO=Tree", "NCCL_PROTO=LL"]'.
+ring      members of a node in the order of their places; where NVLinks join them one by one, in the order
+          whose slowest link is fastest.
+--by-dimension ring,ring,direct
+          all_reduce, all_gather or reduce_scatter not as NCCL does it, but along one dimension of a torus
+          after the other, in lines of the grid: ring is rings both ways, one_way_ring one, direct each with
+          each. Devices of a node are a dimension before those of the torus, where it has several. Any other
+          grid says its sizes, the fastest-counting dimension first: ring:8,direct:4 are 32 ranks.
 by chunk  with --chunk: the same transfer by transfer, the oracle; diff is how far the time is above it.
 
 --background "alltoall 0-31 64M" starts again where it ends, until all that is measured has ended.
@@ -172,9 +179,7 @@ int RunCollective(const Arguments& arguments, std::ostream& out, std::ostream& e
   ExchangeRequest exchange;
   const bool exchanges = AsksForExchange(arguments);
   if (named && exchanges) exchange = ReadExchangeRequest(arguments, named->cluster, &errors);
-  if (named && !exchanges) {
-    request = ReadCollectiveRequest(arguments, named->cluster.ranks(), &diagnostics, &errors);
-  }
+  if (named && !exchanges) request = ReadCollectiveRequest(arguments, *named, &diagnostics, &errors);
   Print(diagnostics, err);
   if (!diagnostics.ok()) errors.insert(errors.begin(), "");
   Files files = FilesOf(arguments, &errors);
@@ -215,7 +220,7 @@ Command CollectiveCommand() {
       1,
       {{"hardware", "NAME", "of `orrery list hardware`; h100_sxm"},
        {"topology", "NAME", "of `orrery list topologies`; one node, rails for more devices"},
-       {"devices", "N", "of the fabric; one node's, or all of an explicit list"},
+       {"devices", "N", "of the fabric, or of each node, 8,8,5; one node's, or all of an explicit list"},
        {"set", "PATH=VALUE", "change a field: hardware.node.nics=4", true},
        {"ranks", "LIST", "members in their order: 0-7, or 0,8,16, or 0-63:8; all devices"},
        {"minbytes", "SIZE", "8, 64K, 1.5M, 1T; -e, --maxbytes; -i, --stepbytes; -f, --stepfactor", false,
@@ -225,6 +230,7 @@ Command CollectiveCommand() {
        {"stepfactor", "N", "", false, 'f'},
        {"datatype", "TYPE", "of what is counted; -r, --root R: its place among the members", false, 'd'},
        {"root", "R", "", false, 'r'},
+       {"by-dimension", "LIST", "not as NCCL: along each dimension of a torus or grid: ring,ring,direct"},
        {"job", "JOB", "\"all_reduce 0-7 1G\": all jobs start together", true},
        {"background", "JOB", "again and again beside what is measured", true},
        {"operations", "FILE", "what each rank issues, checked for deadlocks and played"},

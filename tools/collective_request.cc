@@ -6,10 +6,12 @@
 #include <variant>
 
 #include "hardware/device_reader.h"
+#include "scenarios/collective_run/dimensions.h"
 #include "scenarios/collective_run/job_text.h"
 #include "scenarios/collective_run/rank_list.h"
 #include "scenarios/collective_run/sizes.h"
 #include "scenarios/nccl_setup.h"
+#include "tools/devices_flag.h"
 #include "tools/flag_reader.h"
 #include "topologies/topology.h"
 
@@ -58,6 +60,17 @@ std::int64_t DevicesOf(const topologies::TopologySpec& spec, const hardware::Dev
   });
 }
 
+// A torus's own, and before them the devices of a node where there are several.
+std::vector<std::uint32_t> DimensionsOf(const topologies::TopologySpec& spec,
+                                        const hardware::Device& device) {
+  const auto* torus = std::get_if<topologies::TorusSpec>(&spec.family);
+  std::vector<std::uint32_t> sizes;
+  if (torus == nullptr) return sizes;
+  if (device.node.devices > 1) sizes.push_back(static_cast<std::uint32_t>(device.node.devices));
+  for (const std::int64_t size : torus->size) sizes.push_back(static_cast<std::uint32_t>(size));
+  return sizes;
+}
+
 void Size(const Arguments& arguments, const char* flag, sim::Bytes* size, Errors* errors) {
   if (!arguments.has(flag)) return;
   const auto read = scenarios::ParseSize(arguments.value(flag));
@@ -103,7 +116,22 @@ void ReadAlgorithm(const Arguments& arguments, CollectiveJob* job, Errors* error
   job->algorithm = algorithm;
 }
 
-void ReadSwept(const Arguments& arguments, std::uint32_t ranks, CollectiveRequest* request, Errors* errors) {
+void ReadDimensions(const Arguments& arguments, const std::vector<std::uint32_t>& sizes, CollectiveJob* job,
+                    Errors* errors) {
+  if (!arguments.has("by-dimension")) return;
+  if (!sim::Serves(sim::Algorithm::kByDimension, job->test->kind, {})) {
+    return errors->push_back("--by-dimension: " + std::string(job->test->name) +
+                             " is not done so; all_reduce, all_gather and reduce_scatter are");
+  }
+  auto dimensions = scenarios::ParseDimensions(arguments.value("by-dimension"), sizes,
+                                               static_cast<std::uint32_t>(job->ranks.size()));
+  if (!dimensions.ok()) return errors->push_back("--by-dimension: " + dimensions.error().message);
+  job->dimensions = std::move(dimensions).value();
+}
+
+void ReadSwept(const Arguments& arguments, const NamedCluster& named, CollectiveRequest* request,
+               Errors* errors) {
+  const std::uint32_t ranks = named.cluster.ranks();
   const auto test = scenarios::ParseTest(arguments.positional[0]);
   if (!test.ok()) return errors->push_back(test.error().message);
   auto members = ReadRanks(arguments, ranks, errors);
@@ -117,6 +145,7 @@ void ReadSwept(const Arguments& arguments, std::uint32_t ranks, CollectiveReques
   if (root && !job.test->has_root) {
     errors->push_back("--root: " + std::string(job.test->name) + " has none; leave it out");
   }
+  ReadDimensions(arguments, named.dimensions, &job, errors);
   ReadSizes(arguments, request, errors);
   request->swept = std::move(job);
 }
@@ -170,30 +199,42 @@ void RefuseIdle(const Arguments& arguments, const std::vector<const char*>& idle
 std::optional<NamedCluster> ReadCluster(const Arguments& arguments, proto::Diagnostics* diagnostics,
                                         std::vector<std::string>* errors) {
   const SetPaths paths = PathsOf(arguments, errors);
-  std::optional<std::int64_t> devices;
-  FlagReader(arguments, {}, errors).Number("devices", std::int64_t{1}, topologies::kMostDevices, &devices);
+  std::optional<DevicesAsked> devices;
+  if (arguments.has("devices")) {
+    auto read = ReadDevices(arguments.value("devices"));
+    if (read.ok()) {
+      devices = std::move(read).value();
+    } else {
+      errors->push_back("--devices: " + read.error().message);
+    }
+  }
   auto device = hardware::ReadDevice(arguments.value("hardware", "h100_sxm"), paths.hardware, "", diagnostics,
                                      "--hardware");
   if (!device) return std::nullopt;
   if (!scenarios::SetNccl(paths.nccl, &device->nccl, diagnostics)) return std::nullopt;
-  const bool one_node = devices.value_or(1) <= device->node.devices;
+  const bool one_node = !devices || (devices->of_node.empty() && devices->count <= device->node.devices);
   const auto topology =
       topologies::ReadTopology(arguments.value("topology", one_node ? "single_node" : "rail_optimised_ndr"),
                                paths.topology, "", diagnostics, "--topology");
   if (!topology || !errors->empty() || !diagnostics->ok()) return std::nullopt;
   auto fabric =
-      topologies::BuildFabric(*topology, device->node, devices.value_or(DevicesOf(*topology, *device)));
+      BuildAsked(*topology, device->node, devices.value_or(DevicesAsked{DevicesOf(*topology, *device)}));
   if (!fabric.ok()) {
-    errors->push_back("--devices: " + fabric.error().message);
+    errors->push_back(fabric.error().message);
     return std::nullopt;
   }
   std::string name = device->name;
-  return NamedCluster{{*std::move(device), std::move(fabric).value()}, std::move(name), topology->name};
+  std::vector<std::uint32_t> dimensions = DimensionsOf(*topology, *device);
+  return NamedCluster{{*std::move(device), std::move(fabric).value()},
+                      std::move(name),
+                      topology->name,
+                      std::move(dimensions)};
 }
 
-CollectiveRequest ReadCollectiveRequest(const Arguments& arguments, std::uint32_t ranks,
+CollectiveRequest ReadCollectiveRequest(const Arguments& arguments, const NamedCluster& named,
                                         proto::Diagnostics* diagnostics, std::vector<std::string>* errors) {
   CollectiveRequest request;
+  const std::uint32_t ranks = named.cluster.ranks();
   const bool swept = !arguments.positional.empty();
   RefuseIdle(arguments, {"tokens", "hidden", "top-k", "experts", "node-limit", "kernels", "sms", "bf16"},
              swept ? arguments.positional[0] : "what is asked for", errors);
@@ -203,10 +244,12 @@ CollectiveRequest ReadCollectiveRequest(const Arguments& arguments, std::uint32_
     return request;
   }
   if (swept) {
-    ReadSwept(arguments, ranks, &request, errors);
+    ReadSwept(arguments, named, &request, errors);
   } else {
-    RefuseIdle(arguments, {"minbytes", "maxbytes", "stepbytes", "stepfactor", "ranks", "root", "algorithm"},
-               arguments.has("job") ? "jobs, which say it themselves" : "lists of operations", errors);
+    RefuseIdle(
+        arguments,
+        {"minbytes", "maxbytes", "stepbytes", "stepfactor", "ranks", "root", "algorithm", "by-dimension"},
+        arguments.has("job") ? "jobs, which say it themselves" : "lists of operations", errors);
   }
   if (arguments.has("operations")) {
     RefuseIdle(arguments, {"background", "chunk", "links", "datatype"}, "lists of operations", errors);

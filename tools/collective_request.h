@@ -16,6 +16,7 @@ namespace tools {
 struct NamedCluster {
   scenarios::Cluster cluster;
   std::string hardware, topology;
+  std::vector<std::uint32_t> dimensions = {};  // of a torus, and of its nodes before them; else empty
 };
 
 // --hardware, --topology, --devices and --set. Nothing where something is wrong with them.
@@ -32,8 +33,8 @@ struct CollectiveRequest {
   scenarios::PlayOptions options;
 };
 
-// All else, for so many ranks; it is whole where no error was added.
-CollectiveRequest ReadCollectiveRequest(const Arguments& arguments, std::uint32_t ranks,
+// All else; it is whole where no error was added.
+CollectiveRequest ReadCollectiveRequest(const Arguments& arguments, const NamedCluster& named,
                                         proto::Diagnostics* diagnostics, std::vector<std::string>* errors);
 
 // Jobs of a flag that may be given often; what is wrong with them goes to `errors`.

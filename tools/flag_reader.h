@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,8 +39,10 @@ class FlagReader {
       *value = number;
       return;
     }
-    Complain(flag, (read ? "out of range; " : "not a number; ") + Written(least) + " to " + Written(most) +
-                       " would do");
+    Complain(flag, (read                                      ? "out of range; "
+                    : std::is_integral_v<T> && IsNumber(text) ? "not a whole number; "
+                                                              : "not a number; ") +
+                       Written(least) + " to " + Written(most) + " would do");
   }
 
   template <class T>
@@ -58,6 +61,11 @@ class FlagReader {
   }
 
  private:
+  static bool IsNumber(const std::string& text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size();
+  }
   static std::string Written(std::int64_t number) { return std::to_string(number); }
   static std::string Written(double number);
   void Complain(const char* flag, const std::string& what);

@@ -13,6 +13,7 @@
 #include "hardware/device_reader.h"
 #include "scenarios/output/output_file.h"
 #include "tools/commands.h"
+#include "tools/devices_flag.h"
 #include "topologies/capacity.h"
 #include "topologies/drawing.h"
 #include "topologies/topology.h"
@@ -135,13 +136,11 @@ std::optional<Subject> Load(const Arguments& arguments, std::ostream& err) {
   if (arguments.positional.empty()) {
     diagnostics.Error("topology", "no name; `orrery list topologies` names all, or give a file");
   }
-  std::optional<std::int64_t> devices;
+  std::optional<DevicesAsked> devices;
   if (arguments.has("devices")) {
-    devices = Whole(arguments.value("devices"), 1, topologies::kMostDevices);
-    if (!devices) {
-      diagnostics.Error("--devices", '"' + arguments.value("devices") + "\" is no whole number from 1 to " +
-                                         std::to_string(topologies::kMostDevices));
-    }
+    auto read = ReadDevices(arguments.value("devices"));
+    if (!read.ok()) diagnostics.Error("--devices", read.error().message);
+    if (read.ok()) devices = std::move(read).value();
   }
   std::optional<TopologySpec> spec;
   if (!arguments.positional.empty()) {
@@ -154,7 +153,7 @@ std::optional<Subject> Load(const Arguments& arguments, std::ostream& err) {
   Print(diagnostics, err);
   if (!diagnostics.ok() || !spec || !device) return std::nullopt;
   auto fabric =
-      topologies::BuildFabric(*spec, device->node, devices.value_or(DevicesOf(*spec, device->node)));
+      BuildAsked(*spec, device->node, devices.value_or(DevicesAsked{DevicesOf(*spec, device->node)}));
   if (!fabric.ok()) {
     Fail(fabric.error().message, err);
     return std::nullopt;
@@ -186,7 +185,8 @@ std::string RouteText(const Fabric& fabric, std::uint32_t from, std::uint32_t to
 }
 
 std::string TierTable(const Fabric& fabric) {
-  std::string text = "\n  tier         links  cables  GB/s a link     TB/s in all  GB/s a device each way\n";
+  std::string text =
+      "\n  tier         links  cables  GB/s a link     TB/s in all  GB/s a device each way  between\n";
   for (const TierCapacity& tier : topologies::TiersOf(fabric)) {
     std::string rate = Format("%.5g", tier.slowest.bytes_per_second() * 1e-9);
     if (tier.slowest != tier.fastest) {
@@ -197,8 +197,8 @@ std::string TierTable(const Fabric& fabric) {
                   static_cast<unsigned long long>(tier.links), static_cast<unsigned long long>(tier.cables),
                   rate.c_str(), tier.total * 1e-12,
                   tier.total * 0.5e-9 / static_cast<double>(fabric.devices.size()));
-    text += line;
-    if (tier.failed > 0) text += "  and " + std::to_string(tier.failed) + " failed";
+    text += line + std::string("  ") + ToText(tier.a) + ", " + ToText(tier.b);
+    if (tier.failed > 0) text += "; and " + std::to_string(tier.failed) + " failed";
     text += '\n';
   }
   return text + "  links count one way; a bundle of cables that is sprayed over is one link\n";
@@ -243,6 +243,7 @@ Json Document(const Subject& subject) {
   document["tiers"] = Json::array();
   for (const TierCapacity& tier : topologies::TiersOf(fabric)) {
     document["tiers"].push_back({{"name", ToText(tier.tier)},
+                                 {"between", {ToText(tier.a), ToText(tier.b)}},
                                  {"links", tier.links},
                                  {"cables", tier.cables},
                                  {"failed_links", tier.failed},
@@ -308,7 +309,7 @@ Command TopologyCommand() {
           "Shows a fabric: elements, links by tier, bisection, routes; also as a picture.",
           "NAME [OPTION]...",
           1,
-          {{"devices", "N", "how many devices; else 8 nodes", false},
+          {{"devices", "N", "how many devices, or those of each node, 8,8,5; else 8 nodes", false},
            {"hardware", "NAME", "whose nodes it joins; h100_sxm", false},
            {"set", "PATH=VALUE", "change a field: topology.fat_tree.planes=2, hardware.node.nics=4", true},
            {"route", "A,B", "print the links from device A to device B", false},

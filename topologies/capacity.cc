@@ -1,7 +1,8 @@
 #include "topologies/capacity.h"
 
 #include <algorithm>
-#include <array>
+#include <map>
+#include <tuple>
 #include <utility>
 
 namespace topologies {
@@ -87,9 +88,14 @@ class MaximumFlow {
 sim::Wide Cut(const Fabric& fabric, bool forward) {
   const std::size_t source = fabric.vertices.size(), sink = source + 1;
   const sim::Wide unlimited = sim::Wide{INT64_MAX} * INT64_MAX;
+  bool switched = true;
+  for (std::uint32_t d = 0; d < fabric.devices.size() && switched; ++d) {
+    switched = fabric.router->ToNvSwitch(d).has_value() && fabric.router->FromNvSwitch(d).has_value();
+  }
   MaximumFlow flow(fabric.vertices.size() + 2);
   for (const Link& link : fabric.links) {
-    if (!link.failed) flow.Add(link.from.pos(), link.to.pos(), link.capacity.milli());
+    if (switched && link.tier == Tier::kHost) continue;
+    if (!link.failed && fabric.IsThere(link)) flow.Add(link.from.pos(), link.to.pos(), link.capacity.milli());
   }
   const std::size_t half = fabric.devices.size() / 2;
   for (std::size_t d = 0; d < fabric.devices.size(); ++d) {
@@ -103,9 +109,11 @@ sim::Wide Cut(const Fabric& fabric, bool forward) {
 }  // namespace
 
 std::vector<TierCapacity> TiersOf(const Fabric& fabric) {
-  std::array<TierCapacity, kTierCount> tiers;
+  std::map<std::tuple<Tier, VertexKind, VertexKind>, TierCapacity> tiers;
   for (const Link& link : fabric.links) {
-    TierCapacity& tier = tiers[static_cast<std::size_t>(link.tier)];
+    if (!fabric.IsThere(link)) continue;
+    const VertexKind from = fabric.vertices[link.from.pos()].kind, to = fabric.vertices[link.to.pos()].kind;
+    TierCapacity& tier = tiers[{link.tier, std::min(from, to), std::max(from, to)}];
     tier.failed += link.failed ? 1 : 0;
     if (link.failed) continue;
     tier.slowest = tier.links == 0 ? link.capacity : std::min(tier.slowest, link.capacity);
@@ -115,9 +123,9 @@ std::vector<TierCapacity> TiersOf(const Fabric& fabric) {
     ++tier.links;
   }
   std::vector<TierCapacity> found;
-  for (std::size_t t = 0; t < tiers.size(); ++t) {
-    tiers[t].tier = static_cast<Tier>(t);
-    if (tiers[t].links + tiers[t].failed > 0) found.push_back(tiers[t]);
+  for (auto& [key, tier] : tiers) {
+    std::tie(tier.tier, tier.a, tier.b) = key;
+    found.push_back(tier);
   }
   return found;
 }

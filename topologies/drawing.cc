@@ -38,7 +38,7 @@ std::string FolderOf(const std::string& name) {
 std::string Vertices(const Fabric& fabric) {
   std::map<std::string, std::vector<std::size_t>> clusters;
   for (std::size_t v = 0; v < fabric.vertices.size(); ++v) {
-    clusters[FolderOf(fabric.vertices[v].name)].push_back(v);
+    if (fabric.vertices[v].elements > 0) clusters[FolderOf(fabric.vertices[v].name)].push_back(v);
   }
   std::string text;
   std::size_t number = 0;
@@ -77,8 +77,8 @@ std::string Edges(const Fabric& fabric) {
   }
   std::string text;
   for (std::size_t l = 0; l < fabric.links.size(); ++l) {
-    if (drawn[l]) continue;
     const Link& link = fabric.links[l];
+    if (drawn[l] || !fabric.IsThere(link)) continue;
     bool back = false;
     if (const auto found = ways.find({link.to, link.from}); found != ways.end()) {
       for (const std::size_t other : found->second) {
@@ -101,7 +101,7 @@ std::string ByKind(const Fabric& fabric) {
   };
   std::map<std::pair<VertexKind, VertexKind>, Sum> sums;  // both ways
   for (const Link& link : fabric.links) {
-    if (link.failed) continue;
+    if (link.failed || !fabric.IsThere(link)) continue;
     const auto ends = std::minmax(fabric.vertices[link.from.pos()].kind, fabric.vertices[link.to.pos()].kind);
     Sum& sum = sums[{ends.first, ends.second}];
     ++sum.links;

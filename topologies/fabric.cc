@@ -52,7 +52,7 @@ std::string TierLine(const Fabric& fabric, Tier tier) {
   double total = 0;
   std::size_t failed = 0;
   for (const Link& link : fabric.links) {
-    if (link.tier != tier) continue;
+    if (link.tier != tier || !fabric.IsThere(link)) continue;
     if (link.failed) {
       ++failed;
       continue;

@@ -35,7 +35,8 @@ enum class VertexKind : std::uint8_t {
 struct Vertex {
   std::string name;  // "node3/gpu5", "rail2/leaf0", "spine7"
   VertexKind kind = VertexKind::kDevice;
-  std::uint32_t elements = 1;  // equal ones behind this vertex: spines that are sprayed over evenly
+  // Equal ones behind this vertex: spines that are sprayed over evenly. Zero: its place is empty.
+  std::uint32_t elements = 1;
 };
 
 // What a link is for in reports: each tier has its own row.
@@ -113,9 +114,14 @@ struct Fabric {
   std::vector<VertexId> devices;      // device d's vertex
   std::vector<std::uint32_t> domain;  // device d's NVLink domain (node)
   std::vector<std::uint32_t> rail;  // device d's NIC's index within its node; its own index where it has none
+  bool meshed = false;  // two devices of one domain have a link of their own: which ring is best is searched
   std::shared_ptr<const Router> router;
   std::shared_ptr<const StorageRoutes> storage;  // null unless the job saves, or copies to its hosts
 
+  // Whether both ends of a link are: no place is empty.
+  bool IsThere(const Link& link) const {
+    return vertices[link.from.pos()].elements > 0 && vertices[link.to.pos()].elements > 0;
+  }
   std::string LinkName(sim::LinkId link) const;  // "node3/gpu5 -> node3/nvswitch"
 };
 

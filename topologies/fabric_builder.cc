@@ -104,6 +104,13 @@ sim::Result<Fabric> FabricBuilder::Build(std::shared_ptr<const Router> router) &
                       Names(apart) + " do not reach each other; links both ways must join them"};
   }
   fabric_.router = std::move(router);
+  std::vector<std::uint32_t> device_of(fabric_.vertices.size(), UINT32_MAX);
+  for (std::uint32_t d = 0; d < fabric_.devices.size(); ++d) device_of[fabric_.devices[d].pos()] = d;
+  for (const Link& link : fabric_.links) {
+    const std::uint32_t from = device_of[link.from.pos()], to = device_of[link.to.pos()];
+    const bool devices = from != UINT32_MAX && to != UINT32_MAX;
+    fabric_.meshed = fabric_.meshed || (devices && fabric_.domain[from] == fabric_.domain[to]);
+  }
   return std::move(fabric_);
 }
 

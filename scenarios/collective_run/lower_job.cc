@@ -14,10 +14,15 @@ namespace {
 constexpr std::size_t kMostMembersAllToAll = 4096;
 
 sim::CollectiveRequest RequestOf(const Cluster& cluster, const CollectiveJob& job) {
-  if (!job.exchange) return {.kind = job.test->kind, .size = job.size, .algorithm = job.algorithm};
-  const auto group = ExchangeGroupOf(cluster.fabric, job.ranks);
-  CHECK(group.has_value());
-  return VolumeOf(*job.exchange, *group).request;
+  if (job.exchange) {
+    const auto group = ExchangeGroupOf(cluster.fabric, job.ranks);
+    CHECK(group.has_value());
+    return VolumeOf(*job.exchange, *group).request;
+  }
+  sim::CollectiveRequest request{
+      .kind = job.test->kind, .size = job.size, .algorithm = job.algorithm, .dimensions = job.dimensions};
+  if (!job.dimensions.empty()) request.algorithm = sim::Algorithm::kByDimension;
+  return request;
 }
 
 }  // namespace
@@ -50,8 +55,14 @@ std::vector<std::uint32_t> MembersOf(const CollectiveJob& job) {
 }
 
 sim::TrafficDescription LowerJob(const Cluster& cluster, const CollectiveJob& job) {
-  if (job.exchange) return LowerExchange(cluster.fabric, cluster.device, *job.exchange, job.ranks);
-  return LowerCollective(cluster.fabric, cluster.device, RequestOf(cluster, job), MembersOf(job));
+  return LowerJobByWay(cluster, job).traffic;
+}
+
+WayAndTraffic LowerJobByWay(const Cluster& cluster, const CollectiveJob& job) {
+  if (job.exchange) {
+    return {std::nullopt, LowerExchange(cluster.fabric, cluster.device, *job.exchange, job.ranks)};
+  }
+  return LowerByWay(cluster.fabric, cluster.device, RequestOf(cluster, job), MembersOf(job));
 }
 
 ChunkedTraffic LowerJobIntoChunks(const Cluster& cluster, const CollectiveJob& job) {
@@ -67,7 +78,9 @@ std::optional<CollectiveWay> WayOf(const Cluster& cluster, const CollectiveJob& 
 // What the job's own choice is compared with: NCCL's too, where it is a framework's.
 std::vector<CollectiveWay> WaysOf(const Cluster& cluster, const CollectiveJob& job) {
   if (job.exchange) return {};
-  return WaysOf(cluster.fabric, cluster.device, {.kind = job.test->kind, .size = job.size}, MembersOf(job));
+  sim::CollectiveRequest request = RequestOf(cluster, job);
+  if (job.dimensions.empty()) request.algorithm = std::nullopt;
+  return WaysOf(cluster.fabric, cluster.device, request, MembersOf(job));
 }
 
 // An edge carries its part of its flow's volume in chunks, with a smaller one at each step of the last loop.
@@ -75,6 +88,11 @@ std::int64_t MostTransfersOf(const Cluster& cluster, const CollectiveJob& job) {
   const std::vector<std::uint32_t> members = MembersOf(job);
   sim::CollectiveRequest request = RequestOf(cluster, job);
   request.group = CommunicatorOf(cluster.fabric, members);
+  if (!job.dimensions.empty() && members.size() > 1 && job.size.count() > 0) {
+    // Each member sends each other's part once in either half, cut in two; see by_dimension.cc.
+    const auto n = static_cast<std::int64_t>(members.size());
+    return sim::LoopsOf(job.size, kNcclChunk, job.dimensions[0].size) * 4 * n * n;
+  }
   if (const auto way = WayOf(cluster, job); way && sim::FunctionOf(request.kind))
     request.algorithm = way->algorithm;
   const sim::CollectivePlan plan = sim::PlanCollective(request);
@@ -84,6 +102,7 @@ std::int64_t MostTransfersOf(const Cluster& cluster, const CollectiveJob& job) {
                           (static_cast<double>(flow.numerator) / static_cast<double>(flow.denominator));
     const double chunks = volume / static_cast<double>(kNcclChunk.count());
     const double steps = flow.path.empty() ? plan.steps_inside + plan.steps_between : 1;
+    transfers += std::ceil(chunks + steps) * flow.all_pairs * flow.all_pairs;
     for (const sim::EdgeLoad& edge : flow.edges) {
       const double part = static_cast<double>(edge.weight) / flow.weight_denominator;
       // A loop's slices are chunks of their own, and the last loop's are smaller.

@@ -31,6 +31,8 @@ struct CollectiveJob {
   std::uint32_t root = 0;                        // position in `ranks`, where the test has a root
   std::optional<sim::Algorithm> algorithm = {};  // a framework's own; else NCCL chooses
   std::optional<ExpertExchange> exchange = {};   // of kDispatch and kCombine; `size` is what VolumeOf says
+  // Not as NCCL does it, but dimension by dimension: the members as a grid, dimension 0 counting fastest.
+  std::vector<sim::Dimension> dimensions = {};
 };
 
 // "all_reduce 0-7 1G"
@@ -45,6 +47,7 @@ std::optional<CollectiveWay> WayOf(const Cluster& cluster, const CollectiveJob& 
 std::vector<CollectiveWay> WaysOf(const Cluster& cluster, const CollectiveJob& job);
 
 sim::TrafficDescription LowerJob(const Cluster& cluster, const CollectiveJob& job);
+WayAndTraffic LowerJobByWay(const Cluster& cluster, const CollectiveJob& job);
 
 // The same transfer by transfer, and how many transfers that are at the most:
 // known without making them.

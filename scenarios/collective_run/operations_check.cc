@@ -105,11 +105,23 @@ class Checker {
     }
   }
 
+  // Two orders of the same ranks are two groups; who meant one is told.
+  std::string InAnotherOrder(std::uint32_t group, std::uint32_t rank) const {
+    for (const Operation& other : list_.operations) {
+      const std::vector<std::uint32_t>&a = list_.groups[group], &b = list_.groups[other.group];
+      if (other.rank != rank || other.group == group || a.size() != b.size()) continue;
+      if (!std::is_permutation(a.begin(), a.end(), b.begin())) continue;
+      return "; its line " + std::to_string(other.line) + " has group " + RankListText(b) +
+             ", which is another group: the same ranks in another order";
+    }
+    return "";
+  }
+
   // "which is in its operation 0, all_gather of 8 bytes of group 0-1 (line 3)".
   std::string WhereIs(const Meeting& meeting, std::uint32_t rank) const {
     const auto own = std::find_if(meeting.members.begin(), meeting.members.end(),
                                   [&](std::uint32_t member) { return At(member).rank == rank; });
-    if (own == meeting.members.end()) return ", which never issues it";
+    if (own == meeting.members.end()) return ", which never issues it" + InAnotherOrder(meeting.group, rank);
     const std::uint32_t queue = queue_of_[*own];
     const std::uint32_t at = queues_[queue][head_[queue]];
     return ", which waits in its operation " + std::to_string(index_of_rank_[at]) + ", " + NameOf(At(at)) +

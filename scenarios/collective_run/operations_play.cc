@@ -27,21 +27,28 @@ sim::Result<PlayedOperations> PlayOperations(const Cluster& cluster, const Opera
                                              const std::function<bool()>& go_on) {
   CHECK(check.deadlocks.empty());
   sim::ProgramBuilder builder(cluster.ranks(), CapacitiesOf(cluster.fabric));
-  std::map<std::tuple<const NcclTest*, sim::Bytes, std::uint32_t, std::uint32_t>, sim::TrafficId> traffics;
+  struct Sent {
+    sim::TrafficId traffic;
+    std::optional<CollectiveWay> way;
+  };
+  std::map<std::tuple<const NcclTest*, sim::Bytes, std::uint32_t, std::uint32_t>, Sent> traffics;
   std::vector<sim::CommunicationId> communications;
   std::vector<std::uint16_t> names;
   PlayedOperations played;
   for (const Meeting& meeting : check.meetings) {
     CollectiveJob job = JobOf(list, meeting);
     if (const auto why = WhyNotLower(cluster, job)) return *why;
-    const auto [traffic, is_new] =
-        traffics.try_emplace({job.test, job.size, meeting.group, job.root}, sim::TrafficId());
-    if (is_new) traffic->second = builder.AddTraffic(LowerJob(cluster, job));
-    communications.push_back(builder.AddCommunication(traffic->second));
+    const auto [sent, is_new] = traffics.try_emplace({job.test, job.size, meeting.group, job.root});
+    if (is_new) {
+      const WayAndTraffic lowered = LowerJobByWay(cluster, job);
+      sent->second = {builder.AddTraffic(lowered.traffic), lowered.way};
+    }
+    communications.push_back(builder.AddCommunication(sent->second.traffic));
     const bool few = check.meetings.size() <= kMostNames;
     names.push_back(builder.Name(few ? ToText(job) : job.test->name));
     PlayedOperation& operation = played.operations.emplace_back();
     operation.job = std::move(job);
+    operation.way = sent->second.way;
     operation.turn = meeting.turn;
     operation.line = list.operations[meeting.members[0]].line;
   }

@@ -20,6 +20,7 @@ struct PlayedOperation {
   sim::Time arrived;       // the first of its members
   sim::Time begin, end;    // when all were there, and when it ended
   LowerBound bound;
+  std::optional<CollectiveWay> way;  // none where nothing is sent
 
   sim::Duration time() const { return end - begin; }
 };

@@ -86,6 +86,7 @@ class Writer {
 // What is the same however often the backgrounds run.
 struct Lowered {
   std::vector<sim::TrafficDescription> jobs, background;
+  std::vector<std::optional<CollectiveWay>> ways;  // of the jobs
   std::vector<ChunkedTraffic> chunked;
 };
 
@@ -136,7 +137,9 @@ Lowered Lower(const Cluster& cluster, const PlayRequest& request) {
   Lowered lowered;
   for (const CollectiveJob& job : request.jobs) {
     if (request.chunks) lowered.chunked.push_back(LowerJobIntoChunks(cluster, job));
-    lowered.jobs.push_back(LowerJob(cluster, job));
+    WayAndTraffic one = LowerJobByWay(cluster, job);
+    lowered.jobs.push_back(std::move(one.traffic));
+    lowered.ways.push_back(one.way);
   }
   for (const CollectiveJob& job : request.background) lowered.background.push_back(LowerJob(cluster, job));
   return lowered;
@@ -175,7 +178,10 @@ sim::Result<PlayedJobs> PlayJobs(const Cluster& cluster, const PlayRequest& requ
       covered = false;
       rounds[i] *= 2;
     }
-    if (covered) return std::move(attempt).value().played;
+    if (!covered) continue;
+    PlayedJobs done = std::move(attempt).value().played;
+    done.ways = lowered.ways;
+    return done;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "scenarios/collective_run/lower_job.h"
@@ -22,9 +23,10 @@ struct PlayRequest {
 };
 
 struct PlayedJobs {
-  std::vector<sim::Duration> time;  // by job
-  sim::Duration finish;             // the last of them
-  std::vector<std::uint32_t> job;   // by CommunicationId: its place in jobs, then background
+  std::vector<sim::Duration> time;                 // by job
+  sim::Duration finish;                            // the last of them
+  std::vector<std::optional<CollectiveWay>> ways;  // by job, as coupled flows; none where nothing is sent
+  std::vector<std::uint32_t> job;                  // by CommunicationId: its place in jobs, then background
   sim::Program program;
   sim::Timeline timeline;  // goes on after `finish` until the background's last round ends
   bool stopped = false;    // go_on said so; nothing else is filled

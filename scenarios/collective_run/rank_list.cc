@@ -18,8 +18,8 @@ struct Run {
   std::uint32_t first = 0, last = 0, step = 1;
 };
 
-// "3", "0-7" or "0-63:8".
-std::optional<Run> RunOf(std::string_view item) {
+// "3", "0-7" or "0-63:8"; what goes down or stands still is told apart in `why`.
+std::optional<Run> RunOf(std::string_view item, std::string* why) {
   const std::size_t dash = item.find('-'), colon = item.find(':');
   if (dash == item.npos) {
     const auto one = NumberOf(item);
@@ -29,7 +29,17 @@ std::optional<Run> RunOf(std::string_view item) {
   if (end < dash) return std::nullopt;
   const auto first = NumberOf(item.substr(0, dash)), last = NumberOf(item.substr(dash + 1, end - dash - 1));
   const auto step = colon == item.npos ? std::optional<std::uint32_t>(1) : NumberOf(item.substr(colon + 1));
-  if (!first || !last || !step || *step == 0 || *first > *last) return std::nullopt;
+  if (!first || !last || !step) return std::nullopt;
+  if (*step == 0) {
+    *why = '"' + std::string(item) + "\" has a step of 0; 1 or more is wanted";
+    return std::nullopt;
+  }
+  if (*first > *last) {
+    *why = '"' + std::string(item) + "\" goes down; from the lower to the higher is wanted, as " +
+           std::to_string(*last) + '-' + std::to_string(*first) + ", or ranks one by one, as " +
+           std::to_string(*first) + ',' + std::to_string(*first - 1);
+    return std::nullopt;
+  }
   return Run{*first, *last, *step};
 }
 
@@ -41,7 +51,9 @@ sim::Result<std::vector<std::uint32_t>> ParseRankList(std::string_view text, std
   std::vector<bool> seen(ranks);
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::optional<Run> run = RunOf(text.substr(at, comma - at));
+    std::string why;
+    const std::optional<Run> run = RunOf(text.substr(at, comma - at), &why);
+    if (!run && !why.empty()) return sim::Error{why};
     if (!run) {
       return sim::Error{'"' + std::string(text) + "\" is no list of ranks; " + within +
                         " would do, as 0-7, or 0,8,16, or 0-63:8"};

@@ -11,8 +11,9 @@ double Ratio(sim::Duration a, sim::Duration b) {
 }
 
 bool LeftWithoutAlgorithm(const Cluster& cluster, const CollectiveJob& job) {
+  if (!sim::FunctionOf(job.test->kind) || !job.dimensions.empty()) return false;
   const sim::NcclGroup group = sim::GroupOf(CommunicatorOf(cluster.fabric, job.ranks));
-  return sim::FunctionOf(job.test->kind) && !job.algorithm && group.ranks > 1 &&
+  return !job.algorithm && group.ranks > 1 &&
          !sim::Predict(cluster.device.nccl, group, job.test->kind, std::max(job.size, sim::Bytes(1)));
 }
 
@@ -52,9 +53,9 @@ std::vector<SharedRanks> SharedOf(const std::vector<CollectiveJob>& jobs) {
   return shared;
 }
 
-void FindWays(const Cluster& cluster, CollectiveRow* row) {
-  row->way = WayOf(cluster, row->job);
+void FindBestWay(const Cluster& cluster, CollectiveRow* row) {
   if (!sim::FunctionOf(row->job.test->kind) || row->job.ranks.size() > kMostToCompare) return;
+  if (!row->job.dimensions.empty()) return;
   for (const CollectiveWay& way : WaysOf(cluster, row->job)) {
     if (!row->best || way.idle < row->best->idle) row->best = way;
   }
@@ -89,7 +90,8 @@ std::optional<sim::Error> AddRows(const Cluster& cluster, const std::vector<Coll
                       .bound = {}};
     if (jobs[i].test->has_part_each) row.count /= static_cast<std::int64_t>(jobs[i].ranks.size());
     if (chunks) row.chunk_time = chunks->time[i];
-    FindWays(cluster, &row);
+    row.way = table->last.ways[i];
+    FindBestWay(cluster, &row);
     table->rows.push_back(std::move(row));
   }
   return std::nullopt;

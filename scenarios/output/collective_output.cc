@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/collective_run/dimensions.h"
 #include "scenarios/collective_run/link_shares.h"
 #include "scenarios/collective_run/rank_list.h"
 #include "scenarios/collective_run/sizes.h"
@@ -158,6 +159,9 @@ Json JobJson(const CollectiveJob& job) {
                {"members", job.ranks.size()},
                {"size_bytes", job.size.count()}};
   if (job.test->has_root) json["root_rank"] = job.ranks[job.root];
+  for (const sim::Dimension& dimension : job.dimensions) {
+    json["dimensions"].push_back({{"size", dimension.size}, {"algorithm", ToText(dimension.algorithm)}});
+  }
   return json;
 }
 
@@ -201,6 +205,15 @@ Json HeadJson(const Cluster& cluster, const CollectiveHead& head) {
           {"devices", cluster.ranks()}};
 }
 
+CollectiveRow RowOf(const PlayedOperation& operation) {
+  CollectiveRow row;
+  row.job = operation.job;
+  row.time = operation.time();
+  row.bound = operation.bound;
+  row.way = operation.way;
+  return row;
+}
+
 std::string Dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n'; }
 
 }  // namespace
@@ -213,6 +226,7 @@ std::string CollectiveText(const CollectiveTable& table, const Cluster& cluster,
     const CollectiveJob& job = table.rows[0].job;
     text += "# " + std::string(job.test->name) + " of " + std::to_string(job.ranks.size()) +
             (job.ranks.size() == 1 ? " rank: " : " ranks: ") + RankListText(job.ranks) + '\n';
+    if (!job.dimensions.empty()) text += "# by dimension: " + DimensionsText(job.dimensions) + '\n';
   }
   for (std::size_t i = table.jobs; i < table.together.size(); ++i) {
     text += "# background, again and again: " + ToText(table.together[i]) + '\n';
@@ -275,18 +289,18 @@ std::string OperationsText(const PlayedOperations& played, const Cluster& cluste
                            const CollectiveHead& head) {
   std::string text =
       HeadText(cluster, head) + "# begin: when the last member came; wait: of the first one, until then\n#\n";
-  text += Formatted("# %10s  %9s  %9s  %12s  %7s  %7s  %6s  %9s  %7s  %s\n", "begin", "wait", "time", "size",
-                    "members", "algbw", "busbw", "bound", "gap", "operation");
-  text += Formatted("# %10s  %9s  %9s  %12s  %7s  %7s  %6s  %9s  %7s  %s\n", "(us)", "(us)", "(us)", "(B)",
-                    "", "(GB/s)", "(GB/s)", "(us)", "(%)", "turn of group, line");
+  text += Formatted("# %10s  %9s  %9s  %12s  %7s  %7s  %6s  %9s  %7s  %11s  %s\n", "begin", "wait", "time",
+                    "size", "members", "algbw", "busbw", "bound", "gap", "by", "operation");
+  text += Formatted("# %10s  %9s  %9s  %12s  %7s  %7s  %6s  %9s  %7s  %11s  %s\n", "(us)", "(us)", "(us)",
+                    "(B)", "", "(GB/s)", "(GB/s)", "(us)", "(%)", "", "turn of group, line");
   for (const PlayedOperation& o : played.operations) {
-    const CollectiveRow row{.job = o.job, .count = 0, .time = o.time(), .chunk_time = {}, .bound = o.bound};
+    const CollectiveRow row = RowOf(o);
     text += Formatted("%12s  %9s  %9s  %12lld  %7zu  %7.2f  %6.2f  %9s  %7s  ",
                       Microseconds(o.begin.since_start()).c_str(), Microseconds(o.begin - o.arrived).c_str(),
                       Microseconds(o.time()).c_str(), static_cast<long long>(o.job.size.count()),
                       o.job.ranks.size(), row.algbw(), row.busbw(), Bound(o.bound.time).c_str(),
                       Percent(row.gap()).c_str());
-    text += std::string(o.job.test->name) + ' ' + std::to_string(o.turn) + " of " +
+    text += WayText(row) + "  " + o.job.test->name + ' ' + std::to_string(o.turn) + " of " +
             RankListText(o.job.ranks) + ", line " + std::to_string(o.line) + '\n';
   }
   return text + "# all ended after " + Microseconds(played.timeline.finish.since_start()) + " us\n";
@@ -297,7 +311,7 @@ std::string OperationsJson(const PlayedOperations& played, const Cluster& cluste
   Json json = HeadJson(cluster, head);
   json["operations"] = Json::array();
   for (const PlayedOperation& o : played.operations) {
-    const CollectiveRow row{.job = o.job, .count = 0, .time = o.time(), .chunk_time = {}, .bound = o.bound};
+    const CollectiveRow row = RowOf(o);
     Json one = JobJson(o.job);
     one["turn"] = o.turn;
     one["line"] = o.line;
@@ -307,6 +321,7 @@ std::string OperationsJson(const PlayedOperations& played, const Cluster& cluste
     one["algbw_gb_per_s"] = row.algbw();
     one["busbw_gb_per_s"] = row.busbw();
     AddBound(o.bound, row.gap(), &one);
+    if (o.way) one["by"] = WayJson(*o.way);
     json["operations"].push_back(std::move(one));
   }
   json["finish_s"] = played.timeline.finish.since_start().seconds();

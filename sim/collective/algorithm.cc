@@ -55,6 +55,8 @@ const char* ToText(Algorithm algorithm) {
       return "PAT";
     case Algorithm::kPointToPoint:
       return "P2P";
+    case Algorithm::kByDimension:
+      return "ByDim";
     case Algorithm::kOneShot:
       return "OneShot";
     case Algorithm::kTwoShot:

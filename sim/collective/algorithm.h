@@ -23,6 +23,7 @@ enum class Algorithm : std::uint8_t {
   kNvlsTree,  // NVLS inside nodes, a double binary tree over them
   kPat,       // parallel aggregated trees: log2(n) steps, one rank a node
   kPointToPoint,
+  kByDimension,  // none of NCCL's: dimension after dimension of a grid of members, where somebody asks for it
   // Not NCCL's, and never its choice: frameworks' all-reduces of one kernel, by reading peers' memory.
   kOneShot,
   kTwoShot,

@@ -71,6 +71,10 @@ std::vector<Transfer> ExpandOneShot(const CollectiveRequest& request, Bytes chun
 CollectivePlan PlanTwoShot(const CollectiveRequest& request);
 std::vector<Transfer> ExpandTwoShot(const CollectiveRequest& request, Bytes chunk);
 
+// by_dimension.cc: dimension after dimension of a grid; all-reduce, all-gather, reduce-scatter.
+CollectivePlan PlanByDimension(const CollectiveRequest& request);
+std::vector<Transfer> ExpandByDimension(const CollectiveRequest& request, Bytes chunk);
+
 // gather_scatter.cc: every member to the root, or back.
 CollectivePlan PlanGatherScatter(const CollectiveRequest& request);
 std::vector<Transfer> ExpandGatherScatter(const CollectiveRequest& request, Bytes chunk);

@@ -25,7 +25,8 @@
 // the expansion.
 //
 // Leaves out: groups so large that NCCL queues rounds. The edges are n(n-1): 4,032
-// for 64 members, lowered once a group and size.
+// for 64 members, lowered once a group and size;
+// of groups beyond 256 they are not listed (CoupledFlow::all_pairs).
 //
 // Source: NCCL, src/enqueue.cc, src/include/channel.h
 // (ncclP2pChannelBaseForRound), src/include/device.h
@@ -70,6 +71,24 @@ Bytes MessageSize(const CollectiveRequest& request, std::uint32_t round, std::ui
   return Bytes(static_cast<std::int64_t>(size * (before + request.parts[part]) / all - size * before / all));
 }
 
+// Groups up to this size have their pairs listed.
+constexpr std::uint32_t kMostListed = 256;
+
+std::vector<EdgeLoad> ListedPairs(const CollectiveRequest& request) {
+  const std::uint32_t n = request.group.size();
+  std::vector<EdgeLoad> edges;
+  edges.reserve(std::size_t{n} * (n - 1));
+  for (std::uint32_t round = 1; round < n; ++round) {
+    std::uint32_t to = round;
+    for (std::uint32_t from = 0; from < n; ++from) {
+      const std::uint32_t weight = WeightOf(request, from, to);
+      if (weight > 0) edges.push_back({from, to, weight});
+      if (++to == n) to = 0;
+    }
+  }
+  return edges;
+}
+
 }  // namespace
 
 CollectivePlan PlanAllToAll(const CollectiveRequest& request) {
@@ -81,16 +100,13 @@ CollectivePlan PlanAllToAll(const CollectiveRequest& request) {
     flow.denominator = std::accumulate(request.parts.begin(), request.parts.end(), std::int64_t{0});
     CHECK(flow.numerator > 0);
   }
-  flow.edges.reserve(std::size_t{n} * (n - 1));
-  for (std::uint32_t round = 1; round < n; ++round) {
-    for (std::uint32_t from = 0; from < n; ++from) {
-      const std::uint32_t to = (from + round) % n;
-      const std::uint32_t weight = WeightOf(request, from, to);
-      if (weight > 0) flow.edges.push_back({from, to, weight});
-    }
+  if (request.uneven == Uneven::kNo && n > kMostListed) {
+    flow.all_pairs = n;
+  } else {
+    flow.edges = ListedPairs(request);
   }
   CollectivePlan plan;
-  if (flow.edges.empty()) return plan;
+  if (flow.edges.empty() && flow.all_pairs == 0) return plan;
   plan.flows.push_back(std::move(flow));
   const auto& domain = request.group.domain;
   const bool crosses = std::any_of(domain.begin(), domain.end(), [&](auto d) { return d != domain[0]; });

@@ -15,7 +15,7 @@ constexpr CollectiveKind kRingKinds[] = {CollectiveKind::kAllReduce, CollectiveK
                                          CollectiveKind::kReduceScatter, CollectiveKind::kBroadcast,
                                          CollectiveKind::kReduce};
 constexpr CollectiveKind kTreeKinds[] = {CollectiveKind::kAllReduce};
-constexpr CollectiveKind kNvlsKinds[] = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
+constexpr CollectiveKind kPartKinds[] = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
                                          CollectiveKind::kReduceScatter};
 constexpr CollectiveKind kPatKinds[] = {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter};
 constexpr CollectiveKind kRootKinds[] = {CollectiveKind::kGather, CollectiveKind::kScatter};
@@ -29,9 +29,10 @@ constexpr Algorithm kP2p = Algorithm::kPointToPoint;
 constexpr CollectiveAlgorithm kAlgorithms[] = {
     {"ring", Algorithm::kRing, kRingKinds, PlanRing, ExpandRing},
     {"tree", Algorithm::kTree, kTreeKinds, PlanTree, ExpandTree},
-    {"NVLS", Algorithm::kNvls, kNvlsKinds, PlanNvls, ExpandNvls},
+    {"NVLS", Algorithm::kNvls, kPartKinds, PlanNvls, ExpandNvls},
     {"NVLS tree", Algorithm::kNvlsTree, kTreeKinds, PlanNvlsTree, ExpandNvlsTree},
     {"PAT", Algorithm::kPat, kPatKinds, PlanPat, ExpandPat},
+    {"by dimension", Algorithm::kByDimension, kPartKinds, PlanByDimension, ExpandByDimension},
     {"one shot", Algorithm::kOneShot, kTreeKinds, PlanOneShot, ExpandOneShot},
     {"two shots", Algorithm::kTwoShot, kTreeKinds, PlanTwoShot, ExpandTwoShot},
     {"all-to-all", kP2p, kAllToAllKinds, PlanAllToAll, ExpandAllToAll},
@@ -60,6 +61,7 @@ bool Sends(const CollectiveRequest& request) {
   CHECK(request.group.size() >= 1 && request.group.rail.size() == request.group.domain.size());
   CHECK(request.kind != CollectiveKind::kSendRecv || request.group.size() == 2);
   CHECK(!request.algorithm || Serves(*request.algorithm, request.kind, request.group));
+  CHECK(request.dimensions.empty() || request.algorithm == Algorithm::kByDimension);
   CHECK(request.uneven == Uneven::kNo || request.parts.size() == request.group.size());
   return request.group.size() >= 2 && request.size.count() > 0;
 }
@@ -104,21 +106,24 @@ bool Serves(Algorithm algorithm, CollectiveKind kind, const Communicator& group)
   const bool known = std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms), [&](const auto& candidate) {
     return candidate.algorithm == algorithm && ServesKind(candidate, kind);
   });
+  const bool any_group = algorithm != Algorithm::kNvls && algorithm != Algorithm::kNvlsTree &&
+                         algorithm != Algorithm::kPat && !IsCustom(algorithm);
+  if (!known || any_group) return known;
   std::map<std::uint32_t, std::uint32_t> members;  // by domain
   for (const std::uint32_t domain : group.domain) ++members[domain];
   switch (algorithm) {
     case Algorithm::kNvls:
-      return known && members.size() == 1 && group.size() >= 3;
+      return members.size() == 1 && group.size() >= 3;
     case Algorithm::kNvlsTree: {
       const std::uint32_t first = members.begin()->second;
-      return known && members.size() > 1 && first >= 3 &&
+      return members.size() > 1 && first >= 3 &&
              std::all_of(members.begin(), members.end(), [&](const auto& of) { return of.second == first; });
     }
     case Algorithm::kPat:
-      return known && members.size() == group.size();
+      return members.size() == group.size();
     case Algorithm::kOneShot:
     case Algorithm::kTwoShot:
-      return known && members.size() == 1;
+      return members.size() == 1;
     default:
       return known;
   }

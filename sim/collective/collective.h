@@ -43,6 +43,8 @@ const char* ToText(CollectiveKind kind);  // "all-reduce", "all-gather", ...
 struct Communicator {
   std::vector<std::uint32_t> domain;  // per member: its NVLink domain (any numbering)
   std::vector<std::uint32_t> rail;    // per member: its index within the domain = its NIC's rail
+  // Per member: its place in the ring of its domain, where links decide that. Empty: by rail.
+  std::vector<std::uint32_t> place = {};
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(domain.size()); }
 };
@@ -52,6 +54,18 @@ enum class Uneven : std::uint8_t {
   kNo,
   kByReceiver,  // every member sends part i to member i
   kBySender,    // the way back: member i sends part i to every member
+};
+
+// How the members of a line of a grid share.
+enum class DimensionAlgorithm : std::uint8_t {
+  kRing,        // rings both ways, a half each
+  kOneWayRing,  // as NCCL's
+  kDirect,      // each with each other one
+};
+const char* ToText(DimensionAlgorithm algorithm);  // "ring", "one_way_ring", "direct"
+struct Dimension {
+  std::uint32_t size = 1;
+  DimensionAlgorithm algorithm = DimensionAlgorithm::kRing;
 };
 
 struct CollectiveRequest {
@@ -64,6 +78,8 @@ struct CollectiveRequest {
   // `size` is what one member sends by receiver, and what one receives by sender.
   std::vector<std::uint32_t> parts = {};
   std::optional<Algorithm> algorithm = {};  // else the first that serves the kind
+  // Of kByDimension: the members as a grid, dimension 0 counting fastest; empty: one ring both ways.
+  std::vector<Dimension> dimensions = {};
 };
 
 // An end of an edge that is no member: the NVLink switch of the other end's domain.
@@ -94,6 +110,9 @@ struct CoupledFlow {
   std::uint32_t share = 1;               // progress / share is the rate of one active connection
   std::uint32_t weight_denominator = 1;  // of the edges' weights
   std::vector<EdgeLoad> edges;
+  // Instead of a list: an edge of weight 1 from each of so many members to each other one, for groups whose
+  // list would be megabytes.
+  std::uint32_t all_pairs = 0;
   // Where data moves in loops, so that one edge after the other starts: every step of a loop, behind the
   // steps that lead to where it starts. Empty: all edges work from the start.
   std::vector<PathStep> path = {};

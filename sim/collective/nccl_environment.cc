@@ -163,9 +163,10 @@ std::optional<Error> Set(std::string_view name, std::string_view value, NcclEnvi
     if (name == harmless) return std::nullopt;
   }
   return Error{
-      "not looked at, and may change what NCCL does; known are NCCL_ALGO, NCCL_PROTO, NCCL_MIN_NCHANNELS, "
+      "is not simulated, and may change what NCCL does; leave it out, or give NCCL_ALGO, NCCL_PROTO, "
+      "NCCL_MIN_NCHANNELS, "
       "NCCL_MAX_NCHANNELS, "
-      "NCCL_MIN_CTAS, NCCL_MAX_CTAS, NCCL_NVLS_ENABLE, NCCL_COLLNET_ENABLE, NCCL_PAT_ENABLE and "
+      "NCCL_MIN_CTAS, NCCL_MAX_CTAS, NCCL_NVLS_ENABLE, NCCL_COLLNET_ENABLE, NCCL_PAT_ENABLE or "
       "NCCL_P2P_LL_THRESHOLD"};
 }
 

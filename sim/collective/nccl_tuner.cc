@@ -69,6 +69,7 @@ class Model {
         return simple && moves_parts && setup_.environment.pat && setup_.version >= kV2_23 &&
                group_.ranks == group_.nodes;
       case Algorithm::kPointToPoint:
+      case Algorithm::kByDimension:
       case Algorithm::kOneShot:
       case Algorithm::kTwoShot:
         return false;
@@ -128,6 +129,7 @@ class Model {
       case Algorithm::kPat:
         return base + Log2(group_.nodes) * (between / 3.5) + group_.ranks * 2.8;
       case Algorithm::kPointToPoint:
+      case Algorithm::kByDimension:
       case Algorithm::kOneShot:
       case Algorithm::kTwoShot:
         return 0;

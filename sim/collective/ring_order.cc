@@ -9,7 +9,7 @@
 namespace sim {
 namespace {
 
-using Members = std::vector<std::uint32_t>;  // of one domain, by rail
+using Members = std::vector<std::uint32_t>;  // of one domain, by place or rail
 
 std::vector<Members> MembersByDomain(const Communicator& group) {
   std::vector<Members> domains;
@@ -19,9 +19,10 @@ std::vector<Members> MembersByDomain(const Communicator& group) {
     if (is_new) domains.emplace_back();
     domains[found->second].push_back(member);
   }
+  const std::vector<std::uint32_t>& order = group.place.empty() ? group.rail : group.place;
   for (Members& members : domains) {
     std::stable_sort(members.begin(), members.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return group.rail[a] < group.rail[b]; });
+                     [&](std::uint32_t a, std::uint32_t b) { return order[a] < order[b]; });
   }
   return domains;
 }
@@ -33,10 +34,11 @@ using Entries = std::vector<std::size_t>;
 std::vector<std::uint32_t> CommonRails(const Communicator& group, const std::vector<Members>& domains) {
   std::map<std::uint32_t, std::size_t> count;  // domains that have this rail
   for (const Members& members : domains) {
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      const std::uint32_t rail = group.rail[members[i]];
-      if (i == 0 || rail != group.rail[members[i - 1]]) ++count[rail];
-    }
+    std::vector<std::uint32_t> rails;
+    for (const std::uint32_t member : members) rails.push_back(group.rail[member]);
+    std::sort(rails.begin(), rails.end());
+    rails.erase(std::unique(rails.begin(), rails.end()), rails.end());
+    for (const std::uint32_t rail : rails) ++count[rail];
   }
   std::vector<std::uint32_t> common;
   for (const auto& [rail, domains_with_it] : count) {

@@ -18,7 +18,8 @@ struct RingOrder {
 };
 
 // Members of one domain are neighbours, whatever order the group has them in:
-// domains come in order of first appearance, members by rail.
+// domains come in order of first appearance, members by rail, or by place where
+// the links of a domain make one order better than others.
 //
 // Within one domain one ring is enough: all of NCCL's channels load the same
 // ports. Over several domains there are as many rings as the smallest domain

@@ -99,15 +99,78 @@ topologies::Fabric Mesh(std::uint32_t reach) {
   return MustBuild({"mesh", "", "", spec}, {}, 8);
 }
 
-// HB-098, 800 MB over 8: (a) a ring of links, one direction of them used:
-// 2 * 7/8 * 800 MB at 50 GB/s = 28 ms (rings both ways would halve it; they are
-// not built here); (b) a switch: the same; (c) a link between each two, direct:
-// each carries 800 MB / 8 twice, 2 * 2 ms.
+Duration TimeByDimension(const Setting& setting, Bytes size, std::vector<sim::Dimension> dimensions) {
+  sim::CollectiveRequest request{.kind = CollectiveKind::kAllReduce, .size = size};
+  request.algorithm = sim::Algorithm::kByDimension;
+  request.dimensions = std::move(dimensions);
+  return PlayCoupled(setting, request, kNcclChunk).end;
+}
+
+// HB-098, 800 MB over 8: (a) a ring of links, one direction of them used as NCCL does:
+// 2 * 7/8 * 800 MB at 50 GB/s = 28 ms; rings both ways, a half each, 14 ms; (b) a switch: 28 ms, for a port
+// carries both halves; (c) a link between each two, direct: each carries 800 MB / 8 twice, 4 ms.
 TEST(AllReduce, DependsOnWhatConnectsItsMembers) {
   const Bytes size(800'000'000);
+  const std::vector<sim::Dimension> both{{8, sim::DimensionAlgorithm::kRing}},
+      one{{8, sim::DimensionAlgorithm::kOneWayRing}}, direct{{8, sim::DimensionAlgorithm::kDirect}};
   EXPECT_EQ(Time({"ring", Mesh(1), Devices(8)}, CollectiveKind::kAllReduce, size), 28_ms);
+  EXPECT_EQ(TimeByDimension({"ring", Mesh(1), Devices(8)}, size, one), 28_ms);
+  EXPECT_EQ(TimeByDimension({"ring", Mesh(1), Devices(8)}, size, both),
+            Duration(14_ms) + 1_ps);  // halves, rounded up
+  EXPECT_EQ(TimeByDimension(OnASwitch(8, Duration()), size, both), 28_ms);
+  EXPECT_EQ(TimeByDimension({"all to all", Mesh(4), Devices(8)}, size, direct), 4_ms);
   EXPECT_EQ(Time(OnASwitch(8, Duration()), CollectiveKind::kAllReduce, size), 28_ms);
   EXPECT_EQ(Time({"all to all", Mesh(4), Devices(8)}, CollectiveKind::kAllToAll, size), 2_ms);
+}
+
+// The P100's DGX-1: two quads of NVLinks of 25 GB/s, and one from each device to its place in the other
+// quad. All else goes over PCIe, 10 GB/s a device.
+topologies::Fabric Dgx1() {
+  topologies::ExplicitSpec spec;
+  spec.nodes.push_back({"node/pcie", topologies::VertexKind::kPcieSwitch});
+  const auto name = [](std::uint32_t device) { return "node/gpu" + std::to_string(device); };
+  for (std::uint32_t a = 0; a < 8; ++a) {
+    spec.nodes.push_back({name(a), topologies::VertexKind::kDevice});
+    spec.links.push_back({name(a), "node/pcie", 10_GB_per_s, Duration()});
+    for (std::uint32_t b = 0; b < a; ++b) {
+      if (a / 4 == b / 4 || a == b + 4) spec.links.push_back({name(a), name(b), 25_GB_per_s, Duration()});
+    }
+  }
+  return MustBuild({"DGX-1", "", "", spec}, {}, 8);
+}
+
+// HB-109 (NVIDIA/nccl#301), 1 GB: device 7 has one NVLink to {0, 1, 2, 3}, so no ring has only NVLinks and
+// the best has one hop over PCIe: 2 * 4/5 * 1 GB at 10 GB/s = 160 ms. Without it 2 * 3/4 * 1 GB at 25 GB/s =
+// 60 ms. All eight have a ring, 0 1 2 3 7 6 5 4: 2 * 7/8 * 1 GB at 25 GB/s = 70 ms; in the order of their
+// numbers 3 -> 4 and 7 -> 0 would be PCIe, 175 ms. Of {0, 1, 5, 6}, 6 has one NVLink: 150 ms.
+TEST(RingOfNvlinks, IsTheBestThatThereIs) {
+  const topologies::Fabric fabric = Dgx1();
+  const Bytes size(1'000'000'000);
+  const auto time = [&](std::vector<std::uint32_t> devices) {
+    return Time({"", fabric, std::move(devices)}, CollectiveKind::kAllReduce, size);
+  };
+  EXPECT_EQ(time({0, 1, 2, 3, 7}), 160_ms);
+  EXPECT_EQ(time({7, 2, 0, 3, 1}), 160_ms);
+  EXPECT_EQ(time({0, 1, 2, 3}), 60_ms);
+  EXPECT_EQ(time(Devices(8)), 70_ms);
+  EXPECT_EQ(time({0, 1, 4, 5}), 60_ms);
+  EXPECT_EQ(time({0, 1, 5, 6}), 150_ms);
+}
+
+// A 4 x 4 x 4 torus whose nodes are faster than its links: 2 * 3/8 * S on every link of the first dimension,
+// at 50 GB/s. In the fill a loop of S / 120 also crosses the other two, 2 * (12 + 3)/128 of it.
+TEST(AllReduceByDimension, OfATorusKeepsTheFirstDimensionsLinksBusy) {
+  sim::NodeShape node = TestNode(1, 1);
+  node.nic = node.pcie = 4000_GB_per_s;
+  topologies::TopologySpec torus{"torus", "", "",
+                                 topologies::TorusSpec{{4, 4, 4}, true, 50_GB_per_s, Duration()}};
+  const Setting setting = WithoutLatency({"torus", MustBuild(torus, node, 64), Devices(64)});
+  const std::vector<sim::Dimension> rings(3, {4, sim::DimensionAlgorithm::kRing});
+  const std::int64_t size = 1'000'000'000;  // in 120 loops of at most 4 chunks
+  const double seconds = TimeByDimension(setting, Bytes(size), rings).seconds();
+  EXPECT_NEAR(seconds, 0.75 * size / 50e9 + 30.0 / 128 * size / 120 / 50e9, 1e-9);
+  // One ring of all 64, both ways, has 63/64 * S on the links of each hop.
+  EXPECT_GT(TimeByDimension(setting, Bytes(size), {{64, sim::DimensionAlgorithm::kRing}}).seconds(), seconds);
 }
 
 // HB-101: two nodes of 8, groups of two, 2 GB: ranks r and r + 8 meet over a NIC

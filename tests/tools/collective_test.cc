@@ -154,10 +154,12 @@ TEST(CollectiveCommand, PlaysAListOfOperations) {
   const Result r = RunWords({"collective", "--operations", file.path()});
   ASSERT_EQ(r.status, 0) << r.err;
   EXPECT_THAT(r.out,
-              AllOf(HasSubstr("all_reduce 0 of 0-7, line 1\n"), HasSubstr("all_gather 0 of 0-3, line 2\n"),
+              AllOf(HasSubstr("         by  operation\n"), HasSubstr("    Ring/S  all_gather 0 of 0-3"),
+                    HasSubstr("all_reduce 0 of 0-7, line 1\n"), HasSubstr("all_gather 0 of 0-3, line 2\n"),
                     HasSubstr("all_reduce 1 of 0-7, line 3\n"), HasSubstr("# all ended after ")));
   const Json json = Json::parse(RunWords({"collective", "--operations", file.path(), "--json"}).out);
   const Json& last = json["operations"][2];
+  EXPECT_EQ(last["by"]["protocol"], "Simple");
   EXPECT_GT(last["begin_s"].get<double>(), last["arrived_s"].get<double>());
   EXPECT_NEAR(last["begin_s"].get<double>() + last["time_s"].get<double>(), json["finish_s"].get<double>(),
               1e-12);
@@ -189,8 +191,68 @@ TEST(CollectiveCommand, RefusesFlagsThatSayNothing) {
   EXPECT_THAT(RunWords({"collective", "all_reduce", "--set", "layout.tensor=2"}).err,
               HasSubstr("\"layout.tensor\" is no field of a collective"));
   EXPECT_THAT(RunWords({"collective", "all_reduce", "--hardware", "h900", "--devices", "0"}).err,
-              AllOf(HasSubstr("h900"), HasSubstr("--devices: \"0\" is out of range")));
-  EXPECT_THAT(RunWords({"collective", "all_reduce", "--devices", "12"}).err, HasSubstr("--devices: "));
+              AllOf(HasSubstr("h900"), HasSubstr("--devices: \"0\" is no number of devices; 1 to 1048576")));
+  EXPECT_THAT(RunWords({"collective", "all_reduce", "--devices", "12", "--topology", "single_node"}).err,
+              HasSubstr("has 8 devices, not 12"));
+}
+
+// Only what is wrong with a flag is told as if it were.
+TEST(CollectiveCommand, NamesWhatIsWrong) {
+  const auto error = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"collective", "all_gather", "-b", "1M"});
+    return RunWords(words).err;
+  };
+  EXPECT_EQ(error({"--devices", "16", "--set", "topology.faults[0].from=node9/nic5", "--set",
+                   "topology.faults[0].to=rail5/*", "--set", "topology.faults[0].rate_factor=0.5"}),
+            "orrery: error: topology \"rail_optimised_ndr\": faults[0]: \"node9/nic5\" is no element of this "
+            "fabric; did you mean \"node0/nic5\"?\n");
+  EXPECT_EQ(error({"-e", "16M", "-f", "1.5"}),
+            "orrery: error: --stepfactor: \"1.5\" is not a whole number; 1 to 1099511627776 would do\n");
+  EXPECT_EQ(error({"--ranks", "7-0"}),
+            "orrery: error: --ranks: \"7-0\" goes down; from the lower to the higher is wanted, as 0-7, or "
+            "ranks one by one, as 7,6\n");
+  EXPECT_THAT(error({"--set", "nccl.environment=NCCL_FOO=1"}),
+              HasSubstr("--set 1: NCCL_FOO: is not simulated, and may change what NCCL does; leave it out"));
+}
+
+// HB-114 (astra-sim/astra-sim#57): three dimensions, and an algorithm for one.
+TEST(CollectiveCommand, WantsAnAlgorithmForEachDimension) {
+  const TestFile torus("orrery_torus.textproto",
+                       "name: \"torus\" source { title: \"test\" }\n"
+                       "torus { size: [4, 4, 4] link_gbit_per_s: 400 switch_latency_ns: 200 }\n");
+  const auto run = [&](const char* dimensions) {
+    return RunWords({"collective", "all_reduce", "-b", "64M", "--topology", torus.path(), "--devices", "64",
+                     "--set", "hardware.node.devices=1", "--set", "hardware.node.nics=1", "--by-dimension",
+                     dimensions});
+  };
+  const Result one = run("ring");
+  EXPECT_EQ(one.status, kExitUsage);
+  EXPECT_EQ(one.out, "");
+  EXPECT_EQ(one.err,
+            "orrery: error: --by-dimension: 1 algorithm for 3 dimensions, 4 x 4 x 4; one for each is wanted, "
+            "as ring,ring,ring\n");
+  EXPECT_EQ(run("ring,ring,rong").err,
+            "orrery: error: --by-dimension: \"rong\" is no algorithm of a dimension; ring, one_way_ring or "
+            "direct would do\n");
+  const Result three = run("ring,direct,one_way_ring");
+  EXPECT_EQ(three.status, kExitDone) << three.err;
+  EXPECT_THAT(three.out, AllOf(HasSubstr("# by dimension: ring of 4, direct of 4, one_way_ring of 4\n"),
+                               HasSubstr("  ByDim/")));
+  EXPECT_EQ(RunWords({"collective", "alltoall", "--by-dimension", "ring:8"}).err,
+            "orrery: error: --by-dimension: alltoall is not done so; all_reduce, all_gather and "
+            "reduce_scatter are\n");
+  EXPECT_THAT(RunWords({"collective", "all_reduce", "--by-dimension", "ring"}).err,
+              HasSubstr("the fabric is no torus and has no dimensions of its own; sizes are wanted"));
+}
+
+TEST(CollectiveCommand, TakesNodesOfDifferentSizes) {
+  const Result result = RunWords({"collective", "all_reduce", "-b", "1G", "--devices", "8,5"});
+  ASSERT_EQ(result.status, kExitDone) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("# 13 x h100_sxm on rail_optimised_ndr\n"),
+                                HasSubstr("# all_reduce of 13 ranks: 0-12\n")));
+  EXPECT_EQ(RunWords({"collective", "all_reduce", "-b", "1G", "--devices", "13"}).out, result.out);
+  EXPECT_THAT(RunWords({"collective", "all_reduce", "--devices", "8,9"}).err,
+              HasSubstr("9 devices on node 1; 1 to 8 would do"));
 }
 
 TEST(CollectiveCommand, ExplainsItself) {

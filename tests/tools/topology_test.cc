@@ -15,6 +15,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 Result Topology(std::vector<std::string> words) {
   words.insert(words.begin(), "topology");
@@ -59,6 +60,24 @@ TEST(TopologyCommand, SaysTheSameInJson) {
       EXPECT_EQ(tier["total_bytes_per_s"], 16 * 50e9);
     }
   }
+}
+
+// A device's PCIe lanes, and those of its NIC, are rows of their own: 51.5 GB/s each, not 103.
+TEST(TopologyCommand, CountsPcieOnce) {
+  const Result result = Topology({"rail_optimised_ndr", "--devices", "16"});
+  EXPECT_THAT(result.out, AllOf(HasSubstr("51.5  device, PCIe switch\n"),
+                                HasSubstr("51.5  PCIe switch, NIC\n"), Not(HasSubstr(" 103"))));
+  // What an NVLink switch joins sends nothing through its host.
+  EXPECT_THAT(Topology({"single_node"}).out,
+              AllOf(HasSubstr("367 GB/s for each of them"), HasSubstr("367 GB/s each way between device i")));
+}
+
+TEST(TopologyCommand, TakesNodesOfDifferentSizes) {
+  const Result result = Topology({"rail_optimised_ndr", "--devices", "8,5"});
+  EXPECT_THAT(result.out, HasSubstr("  13 devices, 2 NVLink switches"));
+  EXPECT_EQ(Topology({"rail_optimised_ndr", "--devices", "13"}).out, result.out);
+  EXPECT_THAT(Topology({"rail_optimised_ndr", "--devices", "8,9"}).err,
+              HasSubstr("9 devices on node 1; 1 to 8 would do"));
 }
 
 TEST(TopologyCommand, TakesFieldsOfTopologyAndHardware) {
@@ -106,7 +125,7 @@ TEST(TopologyCommand, NamesEveryMistakeInOneRun) {
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err,
               AllOf(HasSubstr("--set 1: layout.tensor: is no field here; topology.FIELD or hardware.FIELD"),
-                    HasSubstr("--devices: \"many\" is no whole number from 1 to 1048576"),
+                    HasSubstr("--devices: \"many\" is no number of devices; 1 to 1048576 in all"),
                     HasSubstr("did you mean fat_tree_ndr")));
   EXPECT_THAT(Topology({}).err, HasSubstr("topology: no name; `orrery list topologies` names all"));
   EXPECT_THAT(Topology({"single_node", "--json", "--route", "0,1"}).err,

@@ -31,8 +31,10 @@ Fabric Build(decltype(TopologySpec::family) family, std::int64_t devices = 16,
 
 constexpr double kGb = 1e9;
 
-TEST(Bisection, OfANodeIsItsNvlinkAndItsHost) {
-  EXPECT_EQ(BisectionOf(Build(SingleNodeSpec{}, 8, TestNode(8, 8))), 4 * (450 + 60) * kGb);
+// Through the host only where NVLink does not join them: PCIe lanes carry what goes to NICs.
+TEST(Bisection, OfANodeIsItsNvlinkOrElseItsHost) {
+  EXPECT_EQ(BisectionOf(Build(SingleNodeSpec{}, 8, TestNode(8, 8))), 4 * 450 * kGb);
+  EXPECT_EQ(BisectionOf(Build(SingleNodeSpec{}, 8, WithoutNvlink(TestNode(8, 8)))), 4 * 60 * kGb);
   EXPECT_EQ(BisectionOf(Build(SingleNodeSpec{}, 1, TestNode(8, 8))), 0);
 }
 
@@ -104,15 +106,22 @@ TEST(Tiers, CountLinksCablesAndWhatFailed) {
   spec.faults[1].one_way = true;
   // Eight nodes of two devices, whose other NIC is still there: two leafs of four cables.
   const auto tiers = TiersOf(MustBuild(spec, TestNode(2, 2), 16));
-  ASSERT_EQ(tiers.size(), 5u);
-  EXPECT_EQ(tiers[3].tier, Tier::kNic);
-  EXPECT_EQ(tiers[3].links, 2u * 16 - 1);
-  EXPECT_EQ(tiers[3].failed, 1u);
-  EXPECT_EQ(tiers[4].tier, Tier::kLeafSpine);
-  EXPECT_EQ(tiers[4].links, 4u);
-  EXPECT_EQ(tiers[4].cables, 2u * (4 + 3));
-  EXPECT_EQ(tiers[4].slowest, 150_GB_per_s);
-  EXPECT_EQ(tiers[4].fastest, 200_GB_per_s);
+  ASSERT_EQ(tiers.size(), 6u);
+  // A device's lanes and its NIC's carry the same bytes, one after the other.
+  for (const std::size_t lanes : {1u, 2u}) {
+    EXPECT_EQ(tiers[lanes].tier, Tier::kPcie);
+    EXPECT_EQ(tiers[lanes].total, 2 * 16 * 60 * kGb);
+  }
+  EXPECT_EQ(tiers[1].b, VertexKind::kPcieSwitch);
+  EXPECT_EQ(tiers[2].b, VertexKind::kNic);
+  EXPECT_EQ(tiers[4].tier, Tier::kNic);
+  EXPECT_EQ(tiers[4].links, 2u * 16 - 1);
+  EXPECT_EQ(tiers[4].failed, 1u);
+  EXPECT_EQ(tiers[5].tier, Tier::kLeafSpine);
+  EXPECT_EQ(tiers[5].links, 4u);
+  EXPECT_EQ(tiers[5].cables, 2u * (4 + 3));
+  EXPECT_EQ(tiers[5].slowest, 150_GB_per_s);
+  EXPECT_EQ(tiers[5].fastest, 200_GB_per_s);
 }
 
 TEST(Drawing, HasAClusterANodeAndAnEdgeACable) {

@@ -161,6 +161,10 @@ class NcclTopo {
       return std::string_view(node.name()) == "gpu" || std::string_view(node.name()) == "nic";
     });
     if (!below) return;  // NVSwitches, drives
+    const std::string busid = at.attribute("busid").value();
+    if (!busid.empty() && !busids_.insert(busid).second) {
+      return Error(at, "busid " + Quoted(busid) + " is in this file twice");
+    }
     const sim::ByteRate rate = PciRate(at);
     if (gpu) return AddGpu(at, gpu, parent, rate);
     if (nic) return AddNic(nic, parent, rate);
@@ -277,7 +281,7 @@ class NcclTopo {
   DraftFabric draft_;
   DraftNode node_;
   AssumedLatencies latencies_;
-  std::set<std::string> names_;
+  std::set<std::string> names_, busids_;
   std::map<std::string, Gpu> gpus_;  // by bus id
 };
 

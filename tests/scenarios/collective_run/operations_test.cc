@@ -101,6 +101,20 @@ TEST(CheckOperations, NamesWhoNeverComes) {
                   "bytes, for rank 2, which never issues it"));
 }
 
+// Two orders of two ranks are two communicators; who writes both most likely meant one.
+TEST(CheckOperations, NamesAGroupInAnotherOrder) {
+  EXPECT_THAT(
+      DeadlocksOf("rank 0: all_reduce 8K group 0,1\nrank 1: all_reduce 8K group 1,0\n"),
+      ElementsAre("ranks.txt:1: deadlock: rank 0 waits in operation 0 of group 0-1, all_reduce of 8192 "
+                  "bytes, for rank 1, which never issues it; its line 2 has group 1,0, which is another "
+                  "group: the same ranks in another order",
+                  "ranks.txt:2: deadlock: rank 1 waits in operation 0 of group 1,0, all_reduce of 8192 "
+                  "bytes, for rank 0, which never issues it; its line 1 has group 0-1, which is another "
+                  "group: the same ranks in another order"));
+  EXPECT_THAT(DeadlocksOf("rank 0-1: all_reduce 8K group 0,1\nrank 0-1: all_reduce 8K group 1,0\n"),
+              ElementsAre());
+}
+
 // A then B on one rank, B then A on the other; more ranks are in between.
 constexpr const char* kCycle =
     "rank 0: all_reduce 1K group 0-1\n"

@@ -92,8 +92,44 @@ constexpr Case kCases[] = {
     {Algorithm::kPat, CollectiveKind::kReduceScatter},  {Algorithm::kRing, CollectiveKind::kReduce},
     {Algorithm::kRing, CollectiveKind::kBroadcast}};
 
+using Dimensions = std::vector<Dimension>;
+constexpr auto kRing = DimensionAlgorithm::kRing, kOneWayRing = DimensionAlgorithm::kOneWayRing,
+               kDirect = DimensionAlgorithm::kDirect;
+
+// Grids of members: lines of two, of one, of all algorithms.
+std::vector<Dimensions> Grids() {
+  return {{},
+          {{12, kOneWayRing}},
+          {{12, kDirect}},
+          {{4, kRing}, {3, kRing}},
+          {{3, kDirect}, {4, kDirect}},
+          {{2, kRing}, {3, kOneWayRing}, {2, kDirect}},
+          {{1, kRing}, {6, kDirect}, {2, kOneWayRing}}};
+}
+
+template <typename Check>
+void ForAllGrids(const Check& check) {
+  for (const CollectiveKind kind :
+       {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter}) {
+    for (const Dimensions& grid : Grids()) {
+      for (const auto& [size, chunk] :
+           {std::pair{Bytes(1), Bytes(512)}, {Bytes(1000), Bytes(37)}, {Bytes(10'007), Bytes(512)}}) {
+        CollectiveRequest request{kind, size, PackedGroup(12, 4)};
+        request.algorithm = Algorithm::kByDimension;
+        request.dimensions = grid;
+        SCOPED_TRACE(testing::Message()
+                     << ToText(kind) << ", " << size.count() << " B, grid of " << grid.size());
+        check(request, ExpandIntoChunks(request, chunk));
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 template <typename Check>
 void ForAll(const Check& check) {
+  ForAllGrids(check);
+  if (testing::Test::HasFatalFailure()) return;
   std::vector<Communicator> groups = ManyGroups();
   groups.push_back(PackedGroup(24, 8));
   groups.push_back(PackedGroup(12, 3));
@@ -256,6 +292,27 @@ TEST(Plan, OfNvlsCarriesTheBufferAndOneSliceMoreThroughEachPort) {
   const CoupledFlow gather = PlanCollective(request).flows.at(0);
   EXPECT_EQ(gather.size.count() * gather.numerator / gather.denominator, 8000);
   EXPECT_EQ(gather.edges[0].weight * 8, gather.edges[1].weight);  // up a slice, down the buffer
+}
+
+// Of 64 members in a 4 x 4 x 4 grid with a size S: rings both ways carry 3/4 S, then 3/16 and 3/64, a half
+// each way and twice; the busiest edges 3/4 S, so that is the volume, and the others 1/4 and 1/16 of it.
+// One-way rings carry twice that; directly 1/4 S a peer, twice.
+TEST(Plan, ByDimensionLoadsTheFirstDimensionMost) {
+  CollectiveRequest request{CollectiveKind::kAllReduce, Bytes(6400), PackedGroup(64, 1)};
+  request.algorithm = Algorithm::kByDimension;
+  for (const auto& [algorithm, volume, edges] :
+       {std::tuple{kRing, 4800, 6u}, {kOneWayRing, 9600, 3u}, {kDirect, 3200, 9u}}) {
+    request.dimensions = Dimensions(3, {4, algorithm});
+    const CollectivePlan plan = PlanCollective(request);
+    const CoupledFlow& flow = plan.flows.at(0);
+    EXPECT_EQ(flow.size.count() * flow.numerator / flow.denominator, volume);
+    EXPECT_EQ(flow.edges.size(), 64u * edges);
+    EXPECT_EQ(flow.edges.front().weight, flow.weight_denominator);
+    EXPECT_EQ(flow.edges[64 * edges / 3].weight * 4, flow.weight_denominator);
+    EXPECT_EQ(flow.edges.back().weight * 16, flow.weight_denominator);
+    EXPECT_EQ(plan.steps_between, algorithm == kDirect ? 6u : 18u);
+    EXPECT_EQ(plan.steps_inside, 0u);
+  }
 }
 
 TEST(Plan, OfTreeCountsStepsAsTheTunerDoes) {

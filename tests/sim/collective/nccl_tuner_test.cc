@@ -180,7 +180,7 @@ TEST(Environment, SaysWhatIsWrong) {
   EXPECT_EQ(wrong("NCCL_MAX_NCHANNELS=2"), "taken");
   EXPECT_EQ(wrong("NCCL_MIN_NCHANNELS=4"), "NCCL_MIN_NCHANNELS: at least 4 channels, but at most 2");
   EXPECT_EQ(wrong("NCCL_ALGO"), "\"NCCL_ALGO\" is no NAME=value");
-  EXPECT_EQ(wrong("NCCL_BUFFSIZE=1M").substr(0, 28), "NCCL_BUFFSIZE: not looked at");
+  EXPECT_EQ(wrong("NCCL_BUFFSIZE=1M").substr(0, 28), "NCCL_BUFFSIZE: is not simula");
   EXPECT_TRUE(environment.ProtocolsOf(NcclFunction::kAllReduce) == Allowed<Protocol>());  // nothing half done
 }
 
