@@ -161,8 +161,9 @@ by chunk  with --chunk: the same transfer by transfer, the oracle; diff is how f
   vLLM do small ones: 2, 4, 6 or 8 ranks of one NVLink domain, up to 8e6 bytes (16e6 of two ranks).
 dispatch, combine: tokens to experts and their sums home by DeepEP, a row for each of --tokens. RDMA and
   NVLink are GB/s as DeepEP prints them: bytes to nodes and to ranks, a rank's own among them; NIC is what
-  leaves the node. Routing is even; with --node-limit a token takes the nodes of its best single experts, as
-  in DeepEP's tests.
+  leaves the node. --tokens LIST is of each rank; --hidden N, --top-k N, --experts N; --bf16 instead of FP8;
+  --sms N of normal kernels. Routing is even; with --node-limit N a token takes the N nodes of its best
+  single experts, as in DeepEP's tests.
     orrery collective dispatch --hardware h800_sxm --devices 64 --tokens 4096 --node-limit 4
     orrery collective combine --hardware h800_sxm --devices 64 --kernels low_latency --tokens 128
 )";
@@ -220,7 +221,7 @@ Command CollectiveCommand() {
       1,
       {{"hardware", "NAME", "of `orrery list hardware`; h100_sxm"},
        {"topology", "NAME", "of `orrery list topologies`; one node, rails for more devices"},
-       {"devices", "N", "of the fabric, or of each node, 8,8,5; one node's, or all of an explicit list"},
+       {"devices", "N", "of the fabric, or of each node: 8,8,5; one node's, or all of a list"},
        {"set", "PATH=VALUE", "change a field: hardware.node.nics=4", true},
        {"ranks", "LIST", "members in their order: 0-7, or 0,8,16, or 0-63:8; all devices"},
        {"minbytes", "SIZE", "8, 64K, 1.5M, 1T; -e, --maxbytes; -i, --stepbytes; -f, --stepfactor", false,
@@ -230,28 +231,27 @@ Command CollectiveCommand() {
        {"stepfactor", "N", "", false, 'f'},
        {"datatype", "TYPE", "of what is counted; -r, --root R: its place among the members", false, 'd'},
        {"root", "R", "", false, 'r'},
-       {"by-dimension", "LIST", "not as NCCL: along each dimension of a torus or grid: ring,ring,direct"},
+       {"by-dimension", "LIST", ""},
        {"job", "JOB", "\"all_reduce 0-7 1G\": all jobs start together", true},
        {"background", "JOB", "again and again beside what is measured", true},
        {"operations", "FILE", "what each rank issues, checked for deadlocks and played"},
        {"chunk", "", "the slow and exact form too: transfer by transfer"},
        {"links", "", "the most loaded links of the last row, and who loads them"},
        {"algorithm", "NAME",
-        "ONE_SHOT or TWO_SHOT: a framework's all-reduce over NVLink; else NCCL's choice"},
-       {"kernels", "NAME", "dispatch, combine: normal, low_latency or v2 of DeepEP; --sms N, 24"},
+        "not NCCL's: ONE_SHOT, TWO_SHOT; --by-dimension ring,direct: of a torus or grid"},
+       {"kernels", "NAME", "dispatch, combine: normal, low_latency or v2 of DeepEP, with --tokens 128,4096"},
        {"sms", "N", ""},
-       {"tokens", "LIST", "of each rank, as 128,4096; --hidden N, --top-k N, --experts N; --bf16, else FP8"},
+       {"tokens", "LIST", ""},
        {"hidden", "N", ""},
        {"top-k", "N", ""},
        {"experts", "N", ""},
-       {"node-limit", "N", "nodes that one token's experts lie on at most"},
+       {"node-limit", "N", ""},
        {"bf16", "", ""},
        {"json", "", "one JSON document; --output FILE: .txt, .json; --trace FILE: a Chrome trace"},
        {"output", "FILE", ""},
        {"trace", "FILE", ""},
        {"explain", "", "what columns, bounds, sizes and files of operations are, with examples"}},
-      "  orrery collective all_reduce --devices 64 -b 8 -e 16G -f 2\n"
-      "  orrery collective alltoall --ranks 0-3 -b 64M --background \"sendrecv 4-7 1G\"\n",
+      "  orrery collective all_reduce --devices 64 -b 8 -e 16G -f 2\n",
       RunCollective};
 }
 

@@ -103,6 +103,10 @@ const char* AlgorithmKey(sim::Algorithm algorithm) {
       return "PAT";
     case sim::Algorithm::kPointToPoint:
       return "P2P";
+    case sim::Algorithm::kOneShot:
+      return "ONE_SHOT";
+    case sim::Algorithm::kTwoShot:
+      return "TWO_SHOT";
     default:
       return "RING";
   }

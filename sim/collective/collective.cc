@@ -67,8 +67,12 @@ bool Sends(const CollectiveRequest& request) {
 }
 
 // Chunks that a receiver's buffer of 8 steps holds: a ring's are 4 steps each, others' are one.
+// Those that are not NCCL's read or write their peers' memory itself: none.
 // Source: NCCL, src/include/device.h (NCCL_STEPS), src/include/collectives.h (chunk steps).
-std::uint32_t SlotsOf(Algorithm algorithm) { return algorithm == Algorithm::kRing ? 2 : 8; }
+std::optional<std::uint32_t> SlotsOf(Algorithm algorithm) {
+  if (IsCustom(algorithm) || algorithm == Algorithm::kByDimension) return std::nullopt;
+  return algorithm == Algorithm::kRing ? 2 : 8;
+}
 
 }  // namespace
 
@@ -139,7 +143,9 @@ std::vector<Transfer> ExpandIntoChunks(const CollectiveRequest& request, Bytes c
   if (!Sends(request)) return {};
   const CollectiveAlgorithm& algorithm = AlgorithmFor(request);
   std::vector<Transfer> transfers = algorithm.expand(request, chunk);
-  BoundBySlots(SlotsOf(algorithm.algorithm), algorithm.plan(request).flows.front().chunks_a_loop, &transfers);
+  if (const auto slots = SlotsOf(algorithm.algorithm)) {
+    BoundBySlots(*slots, algorithm.plan(request).flows.front().chunks_a_loop, &transfers);
+  }
   return transfers;
 }
 

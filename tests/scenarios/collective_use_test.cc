@@ -102,7 +102,7 @@ TEST(NcclSetup, OfACommandIsThatOfAScenario) {
   EXPECT_FALSE(SetNccl({{1, "nccl.vrsion", "2.29"}, {2, "nccl.environment", "X=1"}}, &setup, &diagnostics));
   EXPECT_THAT(diagnostics.errors(),
               ElementsAre("--set 1: nccl.vrsion: unknown field; did you mean nccl.version?",
-                          testing::StartsWith("--set 2: nccl.environment[0]: X: not looked at")));
+                          testing::StartsWith("--set 2: nccl.environment[0]: X: is not simulated")));
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TEST(PipelineStepText, NamesChunksOnlyWhereThereAreSeveral) {
   const PipelineStep steps[] = {{PipelineStep::Kind::kForward, 12, 0}, {PipelineStep::Kind::kBackward, 3, 1}};
   EXPECT_EQ(ToText(steps, 2), "F12.0 B3.1");
   EXPECT_EQ(ToText(std::span(steps).first(1)), "F12");
-  EXPECT_EQ(ToText({}), "");
+  EXPECT_EQ(ToText(std::span<const PipelineStep>()), "");
   const PipelineStep more[] = {{PipelineStep::Kind::kForward, 4, 0, 1, true},
                                {PipelineStep::Kind::kBackward, 0, 1, 0},
                                {PipelineStep::Kind::kBackwardInput, 1, 0, 0},
