@@ -212,7 +212,8 @@ TEST(CollectiveCommand, NamesWhatIsWrong) {
             "orrery: error: --ranks: \"7-0\" goes down; from the lower to the higher is wanted, as 0-7, or "
             "ranks one by one, as 7,6\n");
   EXPECT_THAT(error({"--set", "nccl.environment=NCCL_FOO=1"}),
-              HasSubstr("--set 1: nccl.environment[0]: NCCL_FOO: is not simulated, and may change what NCCL does; leave it out"));
+              HasSubstr("--set 1: nccl.environment[0]: NCCL_FOO: is not simulated, and may change what NCCL "
+                        "does; leave it out"));
 }
 
 // HB-114 (astra-sim/astra-sim#57): three dimensions, and an algorithm for one.
