@@ -173,7 +173,8 @@ class Planner {
         setup_ && sim::FunctionOf(request.kind) && !ByDimension() && !sim::IsCustom(timing.algorithm)
             ? sim::ChannelsUsed(*setup_, group_, timing.algorithm, timing.protocol, request.size)
             : 0;
-    const sim::Bytes of_loops = ChunkFor(request, plan->second, timing, channels);
+    const sim::Bytes of_loops =
+        ChunkFor(request, plan->second, timing, UsualChannels(request, timing, channels));
     Candidate candidate{{.algorithm = request.algorithm.value_or(sim::Algorithm::kPointToPoint),
                          .protocol = timing.protocol,
                          .nccl_us = nccl_us,
@@ -186,6 +187,17 @@ class Planner {
   }
 
   // A flow stands for several channels, which move a chunk each.
+  // Limits of the environment say how many channels there are, but what fewer ones do to rates is not known
+  // here; chunks that are cut for them would make it look as if it were.
+  int UsualChannels(const sim::CollectiveRequest& request, const CollectiveTiming& timing,
+                    int channels) const {
+    if (channels == 0) return channels;
+    sim::NcclSetup usual = *setup_;
+    usual.environment.min_channels.reset();
+    usual.environment.max_channels.reset();
+    return sim::ChannelsUsed(usual, group_, timing.algorithm, timing.protocol, request.size);
+  }
+
   sim::Bytes ChunkFor(const sim::CollectiveRequest& request, const Planned& plan,
                       const CollectiveTiming& timing, int channels) const {
     const bool tree =

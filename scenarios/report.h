@@ -55,7 +55,7 @@ struct CollectiveReport {
   std::string kind;     // "all-reduce"
   std::int64_t ranks = 0, nodes = 0;
   sim::Bytes bytes;               // as their kind counts them
-  std::int64_t times = 0;         // in all simulated steps
+  std::int64_t times = 0;         // in all simulated steps together
   std::string algorithm;          // "Ring", as NCCL writes it, and so the protocol
   std::string protocol;           // "Simple"
   std::int64_t channels = 0;      // thread blocks, an SM each; 0: not known

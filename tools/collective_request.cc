@@ -127,6 +127,11 @@ void ReadDimensions(const Arguments& arguments, const std::vector<std::uint32_t>
                                                static_cast<std::uint32_t>(job->ranks.size()));
   if (!dimensions.ok()) return errors->push_back("--by-dimension: " + dimensions.error().message);
   job->dimensions = std::move(dimensions).value();
+  // One flow over all dimensions at once has too small a share of a link on which one phase is alone.
+  if (arguments.has("background")) {
+    errors->push_back("--by-dimension: beside other traffic it is not simulated; leave --background out");
+  }
+  if (job->algorithm) errors->push_back("--by-dimension: is another way than --algorithm; one of the two");
 }
 
 void ReadSwept(const Arguments& arguments, const NamedCluster& named, CollectiveRequest* request,

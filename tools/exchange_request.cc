@@ -44,7 +44,7 @@ ExchangeRequest ReadExchangeRequest(const Arguments& arguments, const scenarios:
   scenarios::ExpertExchange& exchange = request.exchange;
   RefuseIdle(arguments,
              {"minbytes", "maxbytes", "stepbytes", "stepfactor", "datatype", "root", "job", "operations",
-              "algorithm", "links"},
+              "algorithm", "by-dimension", "links"},
              arguments.positional[0], errors);
   exchange.combine = arguments.positional[0] == "combine";
   const std::size_t before = errors->size();

@@ -45,9 +45,12 @@ class RowReader {
 
 std::optional<double> SecondsOf(RowReader* reader, const MeasuredCollective& row) {
   constexpr double kLeast = 1e-3;  // us, and GB/s
+  constexpr double kMost = 1e9;    // us
   if (!reader->Text("time_us").empty()) {
     const auto us = reader->Number<double>("time_us", kLeast);
-    if (us) return *us * 1e-6;
+    if (us && *us <= kMost) return *us * 1e-6;
+    if (us)
+      reader->Error("time_us", '"' + reader->Text("time_us") + "\"; at most 1e9 us, 17 minutes, are wanted");
     return std::nullopt;
   }
   const auto busbw = reader->Number<double>("busbw_gb_per_s", kLeast);

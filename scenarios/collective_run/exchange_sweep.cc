@@ -38,6 +38,7 @@ std::vector<std::string> WhyNotExchange(const Cluster& cluster, const ExpertExch
   const auto group = ExchangeGroupOf(cluster.fabric, ranks);
   if (!group) errors.push_back("as many ranks on every NVLink domain are wanted");
   const auto members = static_cast<std::int64_t>(ranks.size());
+  if (members < 2) errors.push_back("1 rank sends no tokens; 2 or more are wanted");
   if (exchange.experts % members != 0) {
     errors.push_back(Count(members) + " ranks do not divide " + Count(exchange.experts) + " experts");
   }

@@ -61,7 +61,7 @@ Json TierJson(const TierReport& tier) {
 Json CollectiveJson(const CollectiveReport& c) {
   Json json = {{"for", c.purpose},         {"kind", c.kind},
                {"ranks", c.ranks},         {"nodes", c.nodes},
-               {"bytes", c.bytes.count()}, {"times", c.times},
+               {"bytes", c.bytes.count()}, {"times_in_all_steps", c.times},
                {"algorithm", c.algorithm}, {"protocol", c.protocol},
                {"channels", c.channels},   {"alone_s", c.alone.seconds()},
                {"fastest", nullptr}};

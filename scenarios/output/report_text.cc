@@ -226,17 +226,15 @@ std::string CollectiveTable(const Report& r) {
   constexpr std::size_t kMost = 8;
   std::string text =
       Format("\nCollectives of rank %u, as NCCL %s chooses\n", r.breakdown_rank, r.nccl_version.c_str());
-  text += Format("  %-14s %-15s %7s %6s %11s %8s  %-15s %10s  %s\n", "for", "", "ranks", "nodes", "bytes",
-                 "a step", "by", "alone", "fastest here");
+  text +=
+      Format("  %-14s %-15s %7s %6s %11s %8s  %-15s %10s  %s\n", "for", "", "ranks", "nodes", "bytes",
+             Format("%lld steps", static_cast<long long>(r.steps)).c_str(), "by", "alone", "fastest here");
   for (std::size_t i = 0; i < std::min(kMost, r.collectives.size()); ++i) {
     const CollectiveReport& c = r.collectives[i];
-    const bool whole = c.times % r.steps == 0;
-    const std::string a_step =
-        whole ? CountText(c.times / r.steps)
-              : Format("%.1f", static_cast<double>(c.times) / static_cast<double>(r.steps));
     text += Format("  %-14s %-15s %7s %6s %11s %8s  %-15s %10s", c.purpose.c_str(), c.kind.c_str(),
                    CountText(c.ranks).c_str(), CountText(c.nodes).c_str(), BytesText(c.bytes).c_str(),
-                   a_step.c_str(), (c.algorithm + '/' + c.protocol).c_str(), TimeText(c.alone).c_str());
+                   CountText(c.times).c_str(), (c.algorithm + '/' + c.protocol).c_str(),
+                   TimeText(c.alone).c_str());
     if (!c.fastest_algorithm.empty()) {
       text += "  " + c.fastest_algorithm + '/' + c.fastest_protocol + ' ' + TimeText(c.fastest_alone);
     }
@@ -246,6 +244,8 @@ std::string CollectiveTable(const Report& r) {
     text += "  and " + CountText(static_cast<std::int64_t>(r.collectives.size() - kMost)) +
             " that take less (see --json)\n";
   }
+  text +=
+      "  all-to-alls, rings of context, sends and receives are none of these: NCCL has one way for them\n";
   return text;
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 #include "hardware/device_cost_model.h"
 #include "scenarios/lowering.h"
@@ -87,6 +89,25 @@ TEST(CollectiveUse, IsEmptyWhereARankIsAloneOrTransfersAreTakenOneByOne) {
   const Loading chunks = Load({{"fidelity", "CHUNK"}, {"model.layers", "2"}});
   ASSERT_THAT(chunks.errors(), IsEmpty());
   EXPECT_THAT(Collectives(*chunks.scenario), IsEmpty());
+}
+
+// What fewer channels do to rates is not known here, so they may not seem to help or to hurt either.
+TEST(NcclSetup, LimitsOfChannelsMoveNoTime) {
+  const Loading free = Load(), one = Load({{"nccl.environment", "NCCL_MAX_NCHANNELS=1"}});
+  std::vector<std::uint32_t> all(16);
+  std::iota(all.begin(), all.end(), 0u);
+  for (const std::uint32_t ranks : {8u, 16u}) {
+    const auto group = std::span(all).first(ranks);
+    const sim::CollectiveRequest request{.kind = sim::CollectiveKind::kAllReduce,
+                                         .size = sim::Bytes(64 << 20)};
+    const auto ways = WaysOf(free.scenario->fabric, free.scenario->device, request, group);
+    const auto limited = WaysOf(one.scenario->fabric, one.scenario->device, request, group);
+    ASSERT_EQ(ways.size(), limited.size());
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      EXPECT_EQ(limited[i].idle, ways[i].idle) << sim::ToText(ways[i].algorithm);
+      EXPECT_LE(limited[i].channels, 1);
+    }
+  }
 }
 
 TEST(NcclSetup, OfACommandIsThatOfAScenario) {

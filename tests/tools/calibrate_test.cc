@@ -50,7 +50,9 @@ class CalibrateCommand : public testing::Test {
   }
 
  private:
-  const std::string folder_ = testing::TempDir() + "calibrate_test/";
+  // One a test: they run side by side.
+  const std::string folder_ = testing::TempDir() + "calibrate_test_" +
+                              testing::UnitTest::GetInstance()->current_test_info()->name() + "/";
 };
 
 TEST_F(CalibrateCommand, TablesFiguresAndErrorsAndWritesADevice) {

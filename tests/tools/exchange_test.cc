@@ -98,6 +98,14 @@ TEST(CustomAllReduceCommand, IsRefusedInOneLine) {
       HasSubstr("one NVLink domain are wanted"));
   EXPECT_THAT(error({"all_gather", "-b", "1M", "--algorithm", "ONE_SHOT"}),
               HasSubstr("--algorithm: is of all_reduce"));
+  EXPECT_THAT(error({"all_reduce", "-b", "1M", "--algorithm", "ONE_SHOT", "--by-dimension", "ring:8"}),
+              HasSubstr("--by-dimension: is another way than --algorithm"));
+  EXPECT_THAT(
+      error({"all_reduce", "-b", "1M", "--by-dimension", "ring:8", "--background", "sendrecv 0,1 1G"}),
+      HasSubstr("--by-dimension: beside other traffic it is not simulated"));
+  EXPECT_THAT(error({"dispatch", "--devices", "1"}), HasSubstr("dispatch: 1 rank sends no tokens"));
+  EXPECT_THAT(error({"dispatch", "--by-dimension", "ring:8"}),
+              HasSubstr("--by-dimension: is not of dispatch"));
 }
 
 }  // namespace
