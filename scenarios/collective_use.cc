@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "scenarios/communicators.h"

@@ -15,6 +15,9 @@
 
 namespace scenarios {
 
+// A longer time is none that was measured: 17 minutes.
+inline constexpr double kMostMicroseconds = 1e9;
+
 struct MeasuredCollective {
   std::string file;
   int line = 0;
@@ -23,7 +26,7 @@ struct MeasuredCollective {
   sim::CollectiveKind kind = sim::CollectiveKind::kAllReduce;
   std::uint32_t ranks = 0, nodes = 1;
   sim::Bytes bytes;    // as nccl-tests counts them
-  double seconds = 0;  // > 0
+  double seconds = 0;  // > 0, finite
 
   std::string place() const { return file + ":" + std::to_string(line); }
 };

@@ -128,7 +128,9 @@ class Reader {
       return Error(std::to_string(ranks_) + " ranks on " + std::to_string(nodes) +
                    " hosts before it; 2 and more, as many on each, are wanted");
     }
-    if (!(us > 0)) return Error("a time of " + words[at] + " us");
+    if (!(us > 0 && us <= kMostMicroseconds)) {
+      return Error("a time of " + words[at] + " us; above 0 and at most 1e9 is wanted");
+    }
     rows_.push_back({.file = file_,
                      .line = line_,
                      .source = "nccl-tests",

@@ -76,6 +76,19 @@ TEST(MeasuredCollectives, EveryMistakeIsAnErrorAtItsLine) {
                   "rows.csv:5: busbw_gb_per_s: \"\"; a number from 0.001000 is wanted"));
 }
 
+// An infinite time, or a bandwidth that makes it zero, has no logarithm to fit.
+TEST(MeasuredCollectives, WhatIsNoTimeIsRefused) {
+  const Read read =
+      ReadText(std::string(kHead) + "a,h100_sxm,8,1,,,all_reduce,1024,inf,,\n" +
+               "a,h100_sxm,8,1,,,all_reduce,1024,1e300,,\n" + "a,h100_sxm,8,1,,,all_reduce,1024,,inf,\n" +
+               "a,h100_sxm,8,1,,,all_reduce,1024,nan,,\n");
+  EXPECT_THAT(read.rows, IsEmpty());
+  EXPECT_THAT(read.errors, ElementsAre("rows.csv:2: time_us: \"inf\"; at most 1e9 is wanted",
+                                       "rows.csv:3: time_us: \"1e300\"; at most 1e9 is wanted",
+                                       "rows.csv:4: busbw_gb_per_s: \"inf\"; at most 1e6 is wanted",
+                                       "rows.csv:5: time_us: \"nan\"; a number from 0.001000 is wanted"));
+}
+
 TEST(MeasuredCollectives, ATableWithoutItsColumnsIsRefused) {
   EXPECT_THAT(ReadText("gpu,ranks,nodes,nccl,collective,time_us\n").errors,
               ElementsAre("rows.csv:1: there is no column \"bytes\""));

@@ -106,6 +106,14 @@ TEST(NcclTestsOutput, WhatIsNoOutputIsRefused) {
   EXPECT_THAT(
       ReadOutput("all_reduce_perf\n" + std::string(kColumns) + "  1024  256  float  sum  -1  17.5\n").errors,
       ElementsAre("out.txt:5: 0 ranks on 0 hosts before it; 2 and more, as many on each, are wanted"));
+  for (const char* time : {"inf", "nan", "0", "1e10"}) {
+    EXPECT_THAT(
+        ReadOutput("all_gather_perf\n# nThread 1 nGpus 2 minBytes 1\n" + Ranks(2, 1) +
+                   "#       size         count      type     time\n" + "  65536  2048  float  " + time + "\n")
+            .errors,
+        ElementsAre(
+            testing::EndsWith(std::string("a time of ") + time + " us; above 0 and at most 1e9 is wanted")));
+  }
 }
 
 }  // namespace
