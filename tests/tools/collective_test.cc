@@ -17,11 +17,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Json = nlohmann::json;
 
-// A file of the test's own.
+// A file of the test's own: two tests that run side by side share none.
 class TestFile {
  public:
   explicit TestFile(const std::string& name, const std::string& text = "")
-      : path_(std::filesystem::temp_directory_path() / name) {
+      : path_(std::filesystem::path(testing::TempDir()) /
+              ("collective_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) +
+               '_' + name)) {
     std::filesystem::remove(path_);
     if (!text.empty()) std::ofstream(path_) << text;
   }
@@ -117,8 +119,8 @@ TEST(CollectiveCommand, GivesEachJobItsRow) {
 }
 
 TEST(CollectiveCommand, WritesFiles) {
-  const TestFile table("orrery_collective_test.txt"), document("orrery_collective_test.json"),
-      trace("orrery_collective_trace.json");
+  const TestFile table("test.txt"), document("test.json"),
+      trace("trace.json");
   const Result r =
       RunWords({"collective", "all_reduce", "-b", "1M", "--output", table.path(), "--trace", trace.path()});
   ASSERT_EQ(r.status, 0) << r.err;
@@ -133,10 +135,10 @@ TEST(CollectiveCommand, WritesFiles) {
 
 // HB-104: exit status 2, both ranks, the operation and the sizes on standard error, and no time.
 TEST(CollectiveCommand, ReportsADeadlockAndNoTime) {
-  const TestFile file("orrery_collective_ranks.txt",
+  const TestFile file("ranks.txt",
                       "rank 0: all_reduce 4096 group 0-1\nrank 0: all_gather 4096 group 0-1\n"
                       "rank 1: all_reduce 2048 group 0-1\nrank 1: all_gather 4096 group 0-1\n");
-  const TestFile trace("orrery_collective_trace.json");
+  const TestFile trace("trace.json");
   const Result r = RunWords({"collective", "--operations", file.path(), "--trace", trace.path()});
   EXPECT_EQ(r.status, 2);
   EXPECT_EQ(r.out, "");
@@ -149,7 +151,7 @@ TEST(CollectiveCommand, ReportsADeadlockAndNoTime) {
 
 TEST(CollectiveCommand, PlaysAListOfOperations) {
   const TestFile file(
-      "orrery_collective_ranks.txt",
+      "ranks.txt",
       "rank 0-7: all_reduce 1M\nrank 0-3: all_gather 64M group 0-3\nrank 0-7: all_reduce 1G\n");
   const Result r = RunWords({"collective", "--operations", file.path()});
   ASSERT_EQ(r.status, 0) << r.err;
@@ -166,7 +168,7 @@ TEST(CollectiveCommand, PlaysAListOfOperations) {
 }
 
 TEST(CollectiveCommand, TellsEveryMistakeInOneRun) {
-  const TestFile output("orrery_collective_mistake.pdf");
+  const TestFile output("mistake.pdf");
   const Result r = RunWords({"collective", "all_reduce", "-b", "2T", "-f", "two", "--ranks", "0-8", "--root",
                              "0", "-d", "fp32", "--background", "alltoall 0-7", "--output", output.path()});
   EXPECT_EQ(r.status, 2);

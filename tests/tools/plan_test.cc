@@ -46,7 +46,7 @@ TEST(PlanCommand, WritesOneDocument) {
 
 // What is written can be run.
 TEST(PlanCommand, WritesTheScenarioThatItChose) {
-  const auto path = std::filesystem::temp_directory_path() / "orrery_plan_test.textproto";
+  const auto path = std::filesystem::path(testing::TempDir()) / "plan_test.textproto";
   std::filesystem::remove(path);
   const Result r = RunWords({"plan", "llama_7b", "--devices", "16", "--with", "pipeline=2", "--with",
                              "plays=1", "--with", "batch=64", "--write", path.string()});
@@ -59,7 +59,7 @@ TEST(PlanCommand, WritesTheScenarioThatItChose) {
 }
 
 TEST(PlanCommand, TellsEveryMistakeInOneRun) {
-  const auto path = std::filesystem::temp_directory_path() / "orrery_plan_mistake.textproto";
+  const auto path = std::filesystem::path(testing::TempDir()) / "plan_mistake.textproto";
   const Result r = Plan({"--days", "soon", "--with", "tensr=2", "--with", "zero=4", "--device", "h900",
                          "--device", "h20=cheap", "--topology", "rails", "--write", path.string()});
   EXPECT_EQ(r.status, 2);
