@@ -23,6 +23,8 @@ class CostModel {
  public:
   virtual ~CostModel() = default;
   virtual KernelTimes TimeOf(const sim::Kernel& kernel) const = 0;
+  // CPU time of the operation that launches it; zero where launches are free.
+  virtual sim::Duration LaunchTimeOf(const sim::Kernel&) const { return {}; }
 };
 
 }  // namespace hardware

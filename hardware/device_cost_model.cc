@@ -59,6 +59,8 @@ KernelTimes DeviceCostModel::TimeOf(const sim::Kernel& kernel) const {
           .beside_communication = sim::Duration::FromSeconds(std::min(beside, longest))};
 }
 
+sim::Duration DeviceCostModel::LaunchTimeOf(const sim::Kernel&) const { return options_.launch; }
+
 double DeviceCostModel::Seconds(const sim::Kernel& kernel, const Share& share) const {
   double seconds = 0;
   switch (kernel.kind) {

@@ -13,6 +13,7 @@ struct CostOptions {
   // Operands are as random as weights and activations are: applies the
   // device's power derate. Off to compare with benchmarks on constant data.
   bool random_data = true;
+  sim::Duration launch = {};  // of a kernel, on the host; zero: launches are free
 };
 
 // Every kernel takes at least the device's minimum time. While communication
@@ -25,6 +26,7 @@ class DeviceCostModel final : public CostModel {
   // REQUIRES: the device supports the kernel's format and attention; extents
   // of the kernel's shape >= 1 (bytes may be 0)
   KernelTimes TimeOf(const sim::Kernel& kernel) const override;
+  sim::Duration LaunchTimeOf(const sim::Kernel& kernel) const override;
 
  private:
   double Seconds(const sim::Kernel& kernel, const Share& share) const;

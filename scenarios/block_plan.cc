@@ -7,12 +7,12 @@
 
 namespace scenarios {
 
-sim::WorkTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels) {
-  sim::WorkTimes sum;
+PhaseTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels) {
+  PhaseTimes sum;
   for (const sim::Kernel& kernel : kernels) {
     const hardware::KernelTimes times = cost.TimeOf(kernel);
-    sum.alone += times.alone;
-    sum.beside_communication += times.beside_communication;
+    const sim::Duration launch = cost.LaunchTimeOf(kernel);
+    sum = sum + PhaseTimes{{times.alone, times.beside_communication}, launch, launch};
   }
   return sum;
 }
@@ -46,8 +46,8 @@ ContextPlan PlanContext(const hardware::CostModel& cost, const models::ContextCo
 }
 
 // Those of kernels that make weight gradients, or of the others.
-sim::WorkTimes TimesOfHalf(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels,
-                           bool weight_gradients) {
+PhaseTimes TimesOfHalf(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels,
+                       bool weight_gradients) {
   std::vector<sim::Kernel> some;
   std::copy_if(kernels.begin(), kernels.end(), std::back_inserter(some),
                [&](const sim::Kernel& kernel) { return kernel.weight_gradient == weight_gradients; });

@@ -12,7 +12,7 @@
 
 namespace scenarios {
 
-sim::WorkTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels);
+PhaseTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels);
 BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block, Recompute recompute);
 ExpertPlan PlanExperts(const hardware::CostModel& cost, const models::SpreadExperts& experts);
 

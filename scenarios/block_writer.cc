@@ -78,7 +78,7 @@ void BlockWriter::BackwardWeight(const Unit& unit, std::int64_t micro_batch) {
     const BlockPlan& block = plan_.blocks[*at];
     tape_->WaitFor(gathered);
     if (at + 1 != unit.blocks.rend()) gathered = gather(*(at + 1));
-    sim::WorkTimes work = block.split.weights;
+    PhaseTimes work = block.split.weights;
     if (!block.experts.empty()) work = work + ExpertsOf(block).weights;
     tape_->Work(work, TaskClass::kBackward, LabelOf(names_of_weights_[*at], micro_batch, unit.layer));
   }
@@ -102,7 +102,7 @@ void BlockWriter::BackwardWeightsLater(const Unit& unit, std::int64_t micro_batc
   }
 }
 
-void BlockWriter::Later(sim::WorkTimes weights, const sim::Label& label, sim::TaskId gathered) {
+void BlockWriter::Later(PhaseTimes weights, const sim::Label& label, sim::TaskId gathered) {
   later_.push_back({weights, label, gathered});
 }
 
@@ -124,7 +124,7 @@ BlockWriter::Phases BlockWriter::WholeOf(const BlockPlan& block) const {
           .main = block.backward_main,
           .weight = block.backward_weight,
           .tail = block.backward_tail,
-          .experts = block.experts.empty() ? sim::WorkTimes() : ExpertsOf(block).backward};
+          .experts = block.experts.empty() ? PhaseTimes() : ExpertsOf(block).backward};
 }
 
 BlockWriter::Phases BlockWriter::InputHalfOf(const BlockPlan& block) const {
@@ -132,7 +132,7 @@ BlockWriter::Phases BlockWriter::InputHalfOf(const BlockPlan& block) const {
           .main = block.split.main,
           .weight = {},
           .tail = block.split.tail,
-          .experts = block.experts.empty() ? sim::WorkTimes() : ExpertsOf(block).backward_input,
+          .experts = block.experts.empty() ? PhaseTimes() : ExpertsOf(block).backward_input,
           .gathers_again = false};
 }
 
@@ -141,7 +141,7 @@ BlockWriter::ForwardPhases BlockWriter::AllOf(const BlockPlan& block) const {
           .main = block.main,
           .after_core = block.context.after,
           .after_reduce = block.after_reduce,
-          .experts = block.experts.empty() ? sim::WorkTimes() : ExpertsOf(block).forward,
+          .experts = block.experts.empty() ? PhaseTimes() : ExpertsOf(block).forward,
           .gather = block.gather_forward,
           .reduce = block.reduce_forward,
           .gather_output = block.gather_output,
@@ -170,7 +170,7 @@ void BlockWriter::Forward(const BlockPlan& block, const ForwardPhases& phases, c
                           TaskClass task_class) {
   if (!block.experts.empty() && phases.travel) return ForwardSpread(block, phases, label, task_class);
   const bool sequence = job_.scenario.layout.sequence;
-  sim::WorkTimes work = phases.before_gather;
+  PhaseTimes work = phases.before_gather;
   if (sequence && job_.scenario.layout.tensor > 1 && phases.gather > sim::Bytes()) {
     tape_->Work(work, task_class, label);
     work = {};
@@ -209,7 +209,7 @@ void BlockWriter::Backward(const BlockPlan& block, const Phases& phases, const s
   const bool sequence = job_.scenario.layout.sequence;
   const bool communicates = job_.scenario.layout.tensor > 1;
   const auto named = [&](std::uint16_t name) { return LabelOf(name, label.micro_batch, label.layer); };
-  sim::WorkTimes work = phases.head;
+  PhaseTimes work = phases.head;
   sim::TaskId input_gathered;
   if (communicates && sequence && block.gather_backward > sim::Bytes()) {
     tape_->Work(work, TaskClass::kBackward, label);
@@ -240,8 +240,8 @@ void BlockWriter::Backward(const BlockPlan& block, const Phases& phases, const s
   tape_->Work(work + phases.tail, TaskClass::kBackward, label);
 }
 
-sim::WorkTimes BlockWriter::RecomputeSelected(const BlockPlan& block, sim::WorkTimes before,
-                                              const sim::Label& label) {
+PhaseTimes BlockWriter::RecomputeSelected(const BlockPlan& block, PhaseTimes before,
+                                          const sim::Label& label) {
   if (job_.scenario.training.recompute != Recompute::kSelective) return before;
   const ForwardPhases phases = AgainOf(block);
   const bool works = (block.again.work() + phases.main).alone > sim::Duration();

@@ -46,7 +46,7 @@ class BlockWriter {
  private:
   // What runs of a forward: all of it, or what selective recomputation runs again.
   struct ForwardPhases {
-    sim::WorkTimes before_gather, main, after_core, after_reduce, experts;
+    PhaseTimes before_gather, main, after_core, after_reduce, experts;
     sim::Bytes gather, reduce, gather_output;
     std::int64_t small_reduces = 0;
     bool core = true;    // that lies in block.context
@@ -58,9 +58,9 @@ class BlockWriter {
                sim::TaskClass task_class);
   // Work of a backward between what it communicates: of all of it, or of its input half.
   struct Phases {
-    sim::WorkTimes head, main, weight, tail, experts;
+    PhaseTimes head, main, weight, tail, experts;
     bool gathers_again = true;
-    sim::WorkTimes expert_weights = {};  // made later, under this name
+    PhaseTimes expert_weights = {};  // made later, under this name
     std::uint16_t weights_name = 0;
   };
   Phases WholeOf(const BlockPlan& block) const;
@@ -76,14 +76,14 @@ class BlockWriter {
   // Tokens are on their way: what can be made meanwhile, and then another micro-batch's turn.
   void WhileTheyTravel();
   // Weight gradients that are made later. `gathered`: the input, with sequence parallelism.
-  void Later(sim::WorkTimes weights, const sim::Label& label, sim::TaskId gathered = {});
+  void Later(PhaseTimes weights, const sim::Label& label, sim::TaskId gathered = {});
   // One after the other, after what was last computed. Returns the last; none where nothing moves.
   sim::TaskId Move(const std::vector<models::ExpertMove>& moves, const sim::Label& label);
   // The way home, and the gather behind it.
   sim::TaskId MoveHome(const ExpertPlan& experts, const sim::Label& label);
   // What selective recomputation runs again of a block; `before` is not written yet, and what is returned
   // neither.
-  sim::WorkTimes RecomputeSelected(const BlockPlan& block, sim::WorkTimes before, const sim::Label& label);
+  PhaseTimes RecomputeSelected(const BlockPlan& block, PhaseTimes before, const sim::Label& label);
   const BlockPlan& PartOf(std::uint32_t block, const sim::PipelineStep& at) const;
   const ExpertPlan& ExpertsOf(const BlockPlan& block) const;
 
@@ -97,7 +97,7 @@ class BlockWriter {
   std::vector<std::uint16_t> names_;             // by plan_.blocks
   std::vector<std::uint16_t> names_of_weights_;  // likewise, where they are made apart
   struct LaterWork {
-    sim::WorkTimes work;
+    PhaseTimes work;
     sim::Label label;
     sim::TaskId gathered;
   };

@@ -111,12 +111,8 @@ sim::Bytes ScalesOf(const Matmul& matmul, std::int64_t matrices, std::int64_t nu
   return sim::Bytes(kNumber * (blocks ? (numbers + kBlock - 1) / kBlock : matrices));
 }
 
-void Add(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels, sim::WorkTimes* times) {
-  for (const sim::Kernel& kernel : kernels) {
-    const hardware::KernelTimes one = cost.TimeOf(kernel);
-    times->alone += one.alone;
-    times->beside_communication += one.beside_communication;
-  }
+void Add(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels, PhaseTimes* times) {
+  *times = *times + TimesOf(cost, kernels);
 }
 
 }  // namespace

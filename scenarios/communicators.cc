@@ -22,6 +22,10 @@ GroupId Communicators::Group(const std::vector<sim::Rank>& ranks) {
   return at->second;
 }
 
+bool Communicators::Moves(GroupId group, const Collective& collective) const {
+  return groups_[group.pos()].ranks.size() > 1 && collective.size > sim::Bytes();
+}
+
 std::uint32_t Communicators::size(GroupId group) const {
   return static_cast<std::uint32_t>(groups_[group.pos()].ranks.size());
 }
@@ -29,8 +33,8 @@ std::uint32_t Communicators::size(GroupId group) const {
 sim::TaskId Communicators::Issue(GroupId id, std::uint32_t member, const Collective& collective,
                                  sim::StreamId stream, sim::Label label, sim::TaskId after,
                                  std::span<const sim::TaskId> also) {
+  if (!Moves(id, collective)) return sim::TaskId::None();
   GroupState& group = groups_[id.pos()];
-  if (group.ranks.size() < 2 || collective.size == sim::Bytes()) return sim::TaskId::None();
   const std::uint32_t turn = group.next[member]++;
   if (turn == group.issued.size()) {
     const sim::CommunicationId enter = Create(group, collective, builder_->kind_of(stream), label);

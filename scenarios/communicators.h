@@ -45,6 +45,8 @@ class Communicators {
   // The same ranks give the same group.
   GroupId Group(const std::vector<sim::Rank>& ranks);
   std::uint32_t size(GroupId group) const;
+  // Whether the collective is a task at all.
+  bool Moves(GroupId group, const Collective& collective) const;
 
   // The next collective of `member` (its position in the group) on `stream`,
   // after task `after` (if valid) and all of `also`. Returns the task that ends it. A collective

@@ -18,8 +18,8 @@ ContextWriter::ContextWriter(const Job& job, RankTape* tape) : job_(job), tape_(
   exchange_ = job.builder->Name("exchange heads");
 }
 
-sim::WorkTimes ContextWriter::Forward(const ContextPlan& plan, sim::WorkTimes before, TaskClass task_class,
-                                      const sim::Label& label) {
+PhaseTimes ContextWriter::Forward(const ContextPlan& plan, PhaseTimes before, TaskClass task_class,
+                                  const sim::Label& label) {
   tape_->Work(before + plan.prepare, task_class, label);
   ExchangeInputs(plan, label);
   tape_->Work(plan.arrive, task_class, label);
@@ -34,8 +34,7 @@ sim::WorkTimes ContextWriter::Forward(const ContextPlan& plan, sim::WorkTimes be
   return plan.finish;
 }
 
-sim::WorkTimes ContextWriter::Backward(const ContextPlan& plan, sim::WorkTimes before,
-                                       const sim::Label& label) {
+PhaseTimes ContextWriter::Backward(const ContextPlan& plan, PhaseTimes before, const sim::Label& label) {
   tape_->Work(before + plan.prepare_back, TaskClass::kBackward, label);
   ExchangeOutput(plan, label);
   tape_->Work(plan.arrive_back, TaskClass::kBackward, label);

@@ -22,10 +22,10 @@ class ContextWriter {
 
   // From queries, keys and values, which `before` makes, to the output. Both return work
   // that is left to do.
-  sim::WorkTimes Forward(const ContextPlan& plan, sim::WorkTimes before, sim::TaskClass task_class,
-                         const sim::Label& label);
+  PhaseTimes Forward(const ContextPlan& plan, PhaseTimes before, sim::TaskClass task_class,
+                     const sim::Label& label);
   // From the output's gradient to those of queries, keys and values.
-  sim::WorkTimes Backward(const ContextPlan& plan, sim::WorkTimes before, const sim::Label& label);
+  PhaseTimes Backward(const ContextPlan& plan, PhaseTimes before, const sim::Label& label);
 
  private:
   void RingForward(const ContextPlan& plan, sim::TaskClass task_class, const sim::Label& label);

@@ -152,9 +152,8 @@ sim::TaskId DataParallel::GatherBucket(const Bucket& bucket, sim::TaskId after) 
                             sim::Bytes(PartOf(bucket, part) * width - eight_bits * (width - 1)),
                             TaskClass::kData};
     const sim::Label label = LabelOf(job_.names.parameters, -1);
-    last = after.valid() ? job_.communicators->Issue(shard.group, shard.member, gather,
-                                                     tape_->stream(StreamKind::kData), label, after)
-                         : Issue(job_, shard, gather, StreamKind::kData, label, tape_);
+    last = IssueAfter(job_, shard, gather, tape_->stream(StreamKind::kData), label,
+                      after.valid() ? after : tape_->last(), {}, tape_);
   }
   return last.valid() ? last : after;
 }
@@ -197,8 +196,8 @@ sim::TaskId DataParallel::ReducePart(std::int64_t numbers, const Groups& groups)
   const sim::TaskId scattered = Issue(job_, groups.shard, scatter, StreamKind::kData, label, tape_);
   if (groups.sharing.replicas == 1) return scattered;
   if (!scattered.valid()) return Issue(job_, groups.replicas, reduce, StreamKind::kData, label, tape_);
-  return job_.communicators->Issue(groups.replicas.group, groups.replicas.member, reduce,
-                                   tape_->stream(StreamKind::kReplica), label, scattered);
+  return IssueAfter(job_, groups.replicas, reduce, tape_->stream(StreamKind::kReplica), label, scattered, {},
+                    tape_);
 }
 
 }  // namespace scenarios

@@ -268,9 +268,7 @@ std::string Engineering(double value) {
 
 // Whether some phase of a block takes as long as a kernel may be said to take.
 bool HasEndlessWork(const StagePlan& plan) {
-  const auto endless = [](const sim::WorkTimes& t) {
-    return t.beside_communication >= hardware::kLongestKernel;
-  };
+  const auto endless = [](const PhaseTimes& t) { return t.beside_communication >= hardware::kLongestKernel; };
   return endless(plan.optimizer) ||
          std::any_of(plan.blocks.begin(), plan.blocks.end(), [&](const BlockPlan& b) {
            return endless(b.before_gather) || endless(b.main) || endless(b.after_reduce) ||
@@ -304,6 +302,8 @@ Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stag
     estimate.tasks += times * rank.tasks;
     estimate.memory_bytes += times * rank.memory_bytes;
   }
+  // A launch each at the most, where the host is behind all along.
+  if (scenario.training.eager_launches) estimate.tasks *= 2;
   return estimate;
 }
 

@@ -13,7 +13,9 @@
 namespace scenarios {
 
 struct Estimate {
-  double tasks = 0;         // of all ranks and steps; at most 15 % more than are built, hardly ever fewer
+  // Of all ranks and steps; at most 15 % more than are built, hardly ever fewer; with eager launches up to
+  // twice as many.
+  double tasks = 0;
   double memory_bytes = 0;  // of this program while it runs
 };
 

@@ -10,16 +10,23 @@ Membership Join(const Job& job, const std::vector<sim::Rank>& ranks, sim::Rank r
   return {job.communicators->Group(ranks), static_cast<std::uint32_t>(at - ranks.begin())};
 }
 
+sim::TaskId IssueAfter(const Job& job, const Membership& group, const Collective& collective,
+                       sim::StreamId stream, sim::Label label, sim::TaskId after,
+                       std::vector<sim::TaskId> also, RankTape* tape) {
+  if (!job.communicators->Moves(group.group, collective)) return sim::TaskId::None();
+  const sim::TaskId launch = tape->LaunchCommunication(label);
+  if (launch.valid()) also.push_back(launch);
+  return job.communicators->Issue(group.group, group.member, collective, stream, label, after, also);
+}
+
 sim::TaskId Issue(const Job& job, const Membership& group, const Collective& collective,
                   sim::StreamKind stream, sim::Label label, RankTape* tape) {
-  return job.communicators->Issue(group.group, group.member, collective, tape->stream(stream), label,
-                                  tape->last());
+  return IssueAfter(job, group, collective, tape->stream(stream), label, tape->last(), {}, tape);
 }
 
 sim::TaskId IssueAtEnd(const Job& job, const Membership& group, const Collective& collective,
                        sim::StreamKind stream, sim::Label label, RankTape* tape) {
-  return job.communicators->Issue(group.group, group.member, collective, tape->stream(stream), label,
-                                  tape->last(), tape->waits());
+  return IssueAfter(job, group, collective, tape->stream(stream), label, tape->last(), tape->waits(), tape);
 }
 
 }  // namespace scenarios

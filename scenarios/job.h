@@ -48,7 +48,8 @@ struct Job {
   const std::vector<std::vector<sim::PipelineStep>>* orders;  // by stage
   GroupId world;                                              // all ranks, in order
   Names names;
-  CheckpointWriter* saves = nullptr;  // null: nothing is saved
+  CheckpointWriter* saves = nullptr;    // null: nothing is saved
+  sim::Duration launch_operation = {};  // of a communication, on a rank's host; zero: launches are free
 };
 
 // A group with this rank's position in it.
@@ -65,8 +66,13 @@ inline sim::Label LabelOf(std::uint16_t name, std::int64_t micro_batch, std::int
   return {name, static_cast<std::int16_t>(layer), static_cast<std::int32_t>(micro_batch)};
 }
 
-// The next collective of a rank in one of its groups, on its stream of that
-// kind, after what it last computed. None where it moves nothing.
+// The next collective of a rank in one of its groups, once its host has launched it, after task `after` (if
+// valid) and all of `also`. None where it moves nothing.
+sim::TaskId IssueAfter(const Job& job, const Membership& group, const Collective& collective,
+                       sim::StreamId stream, sim::Label label, sim::TaskId after,
+                       std::vector<sim::TaskId> also, RankTape* tape);
+
+// The same on its stream of that kind, after what it last computed.
 sim::TaskId Issue(const Job& job, const Membership& group, const Collective& collective,
                   sim::StreamKind stream, sim::Label label, RankTape* tape);
 

@@ -62,9 +62,13 @@ sim::TaskId PipelineTransfers::Transfer(std::int64_t step, const sim::PipelineSt
   if (!sends) stream = next ? StreamKind::kFromNext : StreamKind::kFromPrevious;
   const std::uint16_t name = forward ? job_.names.send : job_.names.send_gradient;
   const sim::Rank from = sends ? tape_->rank() : partner, to = sends ? partner : tape_->rank();
-  return job_.communicators->SendOrReceive(static_cast<std::size_t>(slot), from, to, boundary_bytes_,
-                                           tape_->stream(stream, back), LabelOf(name, at.microbatch),
-                                           sends ? tape_->last() : sim::TaskId::None());
+  const sim::Label label = LabelOf(name, at.microbatch);
+  const sim::TaskId launch = tape_->LaunchCommunication(label);
+  const sim::TaskId seat = job_.communicators->SendOrReceive(
+      static_cast<std::size_t>(slot), from, to, boundary_bytes_, tape_->stream(stream, back), label,
+      sends ? tape_->last() : sim::TaskId::None());
+  if (launch.valid()) job_.builder->After(seat, launch);
+  return seat;
 }
 
 }  // namespace scenarios

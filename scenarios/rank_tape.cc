@@ -7,6 +7,7 @@ namespace scenarios {
 
 void RankTape::BeginTurns() {
   builder_->Hold();
+  launches_.BeginAnyOrder();
   before_ = {last_, waits_};
   turns_[0] = {builder_->tasks()};
   turns_[1].clear();
@@ -30,6 +31,7 @@ void RankTape::EndTurns() {
     }
   }
   builder_->Release();
+  launches_.EndAnyOrder();
   writes_ = -1;
   waits_.insert(waits_.end(), after_.begin(), after_.end());
   last_ = builder_->Last(stream(sim::StreamKind::kCompute));

@@ -11,13 +11,16 @@
 #include <array>
 #include <vector>
 
+#include "scenarios/launch_queue.h"
 #include "sim/program/program_builder.h"
 
 namespace scenarios {
 
 class RankTape {
  public:
-  RankTape(sim::ProgramBuilder* builder, sim::Rank rank) : builder_(builder), rank_(rank) {}
+  // `operation`: what a communication takes the host to launch; zero where launches are free.
+  RankTape(sim::ProgramBuilder* builder, sim::Rank rank, sim::Duration operation = {})
+      : builder_(builder), rank_(rank), launches_(builder, rank, operation) {}
 
   sim::Rank rank() const { return rank_; }
 
@@ -46,10 +49,20 @@ class RankTape {
   }
 
   // Work on the compute stream. Work that takes no time is no task.
-  void Work(sim::WorkTimes times, sim::TaskClass task_class, sim::Label label) {
+  void Work(const PhaseTimes& times, sim::TaskClass task_class, sim::Label label) {
     if (times.alone == sim::Duration()) return;
+    WaitFor(launches_.LaunchWork(times, label));
     last_ = builder_->Work(stream(sim::StreamKind::kCompute), builder_->AddWork(times), task_class, label);
     TakeWaits();
+  }
+
+  // What the next communication waits for beside its data; none: nothing.
+  sim::TaskId LaunchCommunication(sim::Label label) { return launches_.LaunchCommunication(label); }
+  // The host reads what was last computed, and what the next work waits for.
+  void WaitOnHost() {
+    std::vector<sim::TaskId> tasks = waits_;
+    tasks.push_back(last_);
+    launches_.WaitFor(tasks);
   }
 
   void Mark(sim::TaskClass task_class, sim::Label label) {
@@ -78,7 +91,8 @@ class RankTape {
 
   sim::ProgramBuilder* builder_;
   sim::Rank rank_;
-  std::array<std::array<sim::StreamId, 13>, 2> streams_;  // by StreamKind
+  std::array<std::array<sim::StreamId, sim::kStreamKinds>, 2> streams_;  // by StreamKind
+  LaunchQueue launches_;
   std::vector<sim::TaskId> waits_, end_waits_;
   sim::TaskId last_;
 

@@ -1,14 +1,14 @@
 #include "scenarios/run.h"
 
-#include "hardware/device_cost_model.h"
 #include "scenarios/estimate.h"
+#include "scenarios/kernel_costs.h"
 #include "sim/analysis/step.h"
 #include "sim/program/executor.h"
 
 namespace scenarios {
 
 sim::Result<RunResult> Run(const Scenario& scenario, const RunOptions& options) {
-  const hardware::DeviceCostModel cost(scenario.device);
+  const hardware::DeviceCostModel cost = CostModelOf(scenario);
   std::vector<StagePlan> stages = PlanStages(scenario, cost);
   if (const auto refusal = RefuseToSimulate(scenario, stages, options.memory_limit)) return *refusal;
   RunProgress progress{.of = static_cast<std::uint64_t>(scenario.layout.ranks())};

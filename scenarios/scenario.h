@@ -96,6 +96,7 @@ struct Training {
   Matmul matmul;
   bool fused_kernels = true;  // as models::Execution::fused
   bool fused_loss = false;
+  bool eager_launches = false;  // the host launches each kernel by itself; else CUDA graphs do
   Offload offload;
   bool mtp = false;  // the model's prediction modules are trained
   CustomAllReduce tensor_all_reduce = CustomAllReduce::kNone;

@@ -13,6 +13,7 @@
 #include "hardware/cost_model.h"
 #include "models/block.h"
 #include "models/parameters.h"
+#include "scenarios/phase_times.h"
 #include "scenarios/scenario.h"
 #include "sim/program/program.h"
 
@@ -20,9 +21,9 @@ namespace scenarios {
 
 // Routed experts that are spread, as a rank of one expert group sees them.
 struct ExpertPlan {
-  sim::WorkTimes forward = {}, backward = {};
-  sim::WorkTimes again = {};  // of `forward`, where selective recomputation moves no tokens
-  sim::WorkTimes backward_input = {}, weights = {};  // the halves of `backward`
+  PhaseTimes forward = {}, backward = {};
+  PhaseTimes again = {};  // of `forward`, where selective recomputation moves no tokens
+  PhaseTimes backward_input = {}, weights = {};  // the halves of `backward`
   std::vector<models::ExpertMove> outward = {}, homeward = {};
   sim::Bytes gather = {};  // over the tensor group, behind each homeward
 };
@@ -30,11 +31,11 @@ struct ExpertPlan {
 // The phases of models::ContextCore with their times.
 struct ContextPlan {
   struct Piece {
-    sim::WorkTimes forward = {}, backward = {}, backward_merge = {};
+    PhaseTimes forward = {}, backward = {}, backward_merge = {};
   };
   std::vector<Piece> pieces = {};  // none: sequences are whole
-  sim::WorkTimes prepare = {}, arrive = {}, leave = {}, finish = {}, after = {};
-  sim::WorkTimes prepare_back = {}, arrive_back = {}, leave_back = {}, backward_after = {};
+  PhaseTimes prepare = {}, arrive = {}, leave = {}, finish = {}, after = {};
+  PhaseTimes prepare_back = {}, arrive_back = {}, leave_back = {}, backward_after = {};
   bool gathers = false;
   sim::Bytes passed = {};
   sim::Bytes keys = {}, values = {};
@@ -44,28 +45,28 @@ struct ContextPlan {
 // Of a block whose backward is split, with all that it sends: its phases without
 // their weight gradients, and these, those of `backward_weight` among them.
 struct SplitBackward {
-  sim::WorkTimes head = {}, main = {}, tail = {};
-  sim::WorkTimes weights = {};
+  PhaseTimes head = {}, main = {}, tail = {};
+  PhaseTimes weights = {};
 };
 
 // models::Again with its times.
 struct AgainPlan {
-  sim::WorkTimes before_gather = {}, main = {}, after_reduce = {};
+  PhaseTimes before_gather = {}, main = {}, after_reduce = {};
   sim::Bytes gather = {}, reduce = {};
   bool core = false, travel = false;
 
-  sim::WorkTimes work() const { return before_gather + main + after_reduce; }
+  PhaseTimes work() const { return before_gather + main + after_reduce; }
   bool moves() const { return travel || gather + reduce > sim::Bytes(); }
 };
 
 // The phases of models::Block with their times.
 struct BlockPlan {
   const char* name = "";
-  sim::WorkTimes before_gather = {}, main = {}, after_reduce = {};
-  sim::WorkTimes backward_head = {}, backward_main = {}, backward_weight = {}, backward_tail = {};
+  PhaseTimes before_gather = {}, main = {}, after_reduce = {};
+  PhaseTimes backward_head = {}, backward_main = {}, backward_weight = {}, backward_tail = {};
   AgainPlan again = {};  // nothing unless recomputation is selective
   // Into all eight-bit copies, at the first micro-batch of a step or behind gathers; or into one of them.
-  sim::WorkTimes weight_casts = {}, one_copy_casts = {};
+  PhaseTimes weight_casts = {}, one_copy_casts = {};
   sim::Bytes gather_forward = {}, reduce_forward = {}, gather_backward = {}, reduce_backward = {};
   sim::Bytes gather_output = {};
   sim::Bytes gather_again = {};
@@ -119,7 +120,7 @@ struct Bucket {
   bool experts = false;         // reduced over the ranks that hold the same experts
   std::int64_t eight_bits = 0;  // of `parameters`, gathered in eight bits
   bool head = false;            // has the model's last unit
-  sim::WorkTimes share_cast;    // before each gather, of this rank's share
+  PhaseTimes share_cast;        // before each gather, of this rank's share
 };
 
 // The parameters of one part of a bucket; parts differ by one at most.
@@ -134,10 +135,10 @@ struct StagePlan {
   std::vector<Bucket> buckets;            // in the order their gradients are complete
   models::StageParameters held;           // by one rank, all chunks together
   std::int64_t spread = 0;                // of them, routed experts with a layout of their own
-  sim::WorkTimes optimizer;               // clip and update of what a rank owns
+  PhaseTimes optimizer;                   // clip and update of what a rank owns
   // Shares in eight bits: largest numbers, reduced over those who share a copy, and the cast behind that.
   sim::Bytes share_scales, expert_share_scales;
-  sim::WorkTimes share_cast;
+  PhaseTimes share_cast;
   std::int64_t casts = 0;         // of units behind gathers, in a step
   std::int64_t host_numbers = 0;  // parameters that the rank's host updates
   sim::Bytes boundary;            // activations sent to the next piece, one micro-batch, one rank

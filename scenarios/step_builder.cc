@@ -8,6 +8,7 @@
 #include "scenarios/data_parallel.h"
 #include "scenarios/host_optimizer.h"
 #include "scenarios/job.h"
+#include "scenarios/kernel_costs.h"
 #include "scenarios/offload_writer.h"
 #include "scenarios/pipeline_transfers.h"
 #include "scenarios/turns.h"
@@ -54,7 +55,7 @@ RankBuilder::RankBuilder(const Job& job, sim::Rank rank)
     : job_(job),
       stage_(job.scenario.layout.Coordinate(rank, Dimension::kPipeline)),
       plan_((*job.stages)[static_cast<std::size_t>(stage_)]),
-      tape_(job.builder, rank),
+      tape_(job.builder, rank, job.launch_operation),
       blocks_(job, plan_, &tape_),
       transfers_(job, plan_.boundary, &tape_),
       data_(job, plan_, &tape_),
@@ -175,6 +176,7 @@ void RankBuilder::FinishStep(std::int64_t step) {
     // Of gradients that are reduced, by whichever stream.
     tape_.WaitFor(IssueAtEnd(job_, world_, {CollectiveKind::kAllReduce, sim::Bytes(4), TaskClass::kNorm},
                              StreamKind::kData, LabelOf(job_.names.clip, -1), &tape_));
+    tape_.WaitOnHost();  // which reads the norm, to see that it is finite
   }
   if (host_) host_->Start(data_.reduced());
   tape_.Work(plan_.optimizer, TaskClass::kOptimizer, LabelOf(job_.names.optimizer, -1));
@@ -223,8 +225,15 @@ sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StageP
   const std::vector<std::vector<sim::PipelineStep>> orders = OrderOf(scenario.pipeline).stages;
   const GroupId world = communicators.Group(layout.AllRanks());
   const auto saves = scenario.checkpoint ? std::make_unique<CheckpointWriter>(scenario, &builder) : nullptr;
-  const Job job{scenario, &builder, &communicators,  &result.stages,
-                &orders,  world,    Names(&builder), saves.get()};
+  const Job job{.scenario = scenario,
+                .builder = &builder,
+                .communicators = &communicators,
+                .stages = &result.stages,
+                .orders = &orders,
+                .world = world,
+                .names = Names(&builder),
+                .saves = saves.get(),
+                .launch_operation = LaunchOperationOf(scenario)};
   for (std::int64_t rank = 0; rank < layout.ranks(); ++rank) {
     if (go_on && !go_on(rank)) return sim::Error{"stopped while the program was built"};
     RankBuilder(job, sim::Rank(static_cast<std::uint32_t>(rank))).Build();

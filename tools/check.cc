@@ -8,12 +8,12 @@
 #include <ostream>
 #include <vector>
 
-#include "hardware/device_cost_model.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/checkpoint_report.h"
 #include "scenarios/closed_form.h"
 #include "scenarios/estimate.h"
 #include "scenarios/groups.h"
+#include "scenarios/kernel_costs.h"
 #include "scenarios/output/report_text.h"
 #include "scenarios/stage_memory.h"
 #include "scenarios/step_builder.h"
@@ -51,7 +51,7 @@ struct Foresight {
 };
 
 Foresight ForeseeOf(const scenarios::Scenario& s) {
-  const auto stages = scenarios::PlanStages(s, hardware::DeviceCostModel(s.device));
+  const auto stages = scenarios::PlanStages(s, scenarios::CostModelOf(s));
   const scenarios::StageMemory largest = scenarios::LargestStageMemory(s, stages);
   Foresight foresight{.memory = largest.total,
                       .capacity = s.device.usable_memory,

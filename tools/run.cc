@@ -7,10 +7,10 @@
 #include <optional>
 #include <ostream>
 
-#include "hardware/device_cost_model.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/collective_use.h"
 #include "scenarios/estimate.h"
+#include "scenarios/kernel_costs.h"
 #include "scenarios/output/chrome_trace.h"
 #include "scenarios/output/interruption.h"
 #include "scenarios/output/report_json.h"
@@ -50,7 +50,7 @@ std::vector<scenarios::TraceCounter> CountersOf(const topologies::Fabric& fabric
 }
 
 void AddCounters(const scenarios::Scenario& scenario, scenarios::TraceOptions* trace, std::ostream& err) {
-  const hardware::DeviceCostModel cost(scenario.device);
+  const hardware::DeviceCostModel cost = scenarios::CostModelOf(scenario);
   const double tasks = scenarios::EstimateOf(scenario, scenarios::PlanStages(scenario, cost)).tasks;
   if (tasks <= kTasksToGraph) {
     trace->counters = CountersOf(scenario.fabric);

@@ -8,9 +8,9 @@
 #include <system_error>
 #include <utility>
 
-#include "hardware/device_cost_model.h"
 #include "hardware/device_reader.h"
 #include "scenarios/estimate.h"
+#include "scenarios/kernel_costs.h"
 #include "scenarios/output/output_file.h"
 #include "scenarios/output/report_text.h"
 #include "scenarios/published/convert.h"
@@ -76,7 +76,7 @@ void Simulate(const std::string& path, const Options& options, StepOutcome* outc
     }
     return;
   }
-  const auto stages = scenarios::PlanStages(*scenario, hardware::DeviceCostModel(scenario->device));
+  const auto stages = scenarios::PlanStages(*scenario, scenarios::CostModelOf(*scenario));
   outcome->tasks = scenarios::EstimateOf(*scenario, stages).tasks;
   outcome->too_large = outcome->tasks > options.most_tasks;
   if (options.convert_only || outcome->too_large) return;

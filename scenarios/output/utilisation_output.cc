@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 // What the factors leave out; once a table.
 constexpr const char* kLeftOut =
-    "Not in it: launches of an eager host and data loading, which are not simulated; host is offload alone.";
+    "Not in it: data loading. host is offload, and launches where training.launches is EAGER.";
 
 struct Factor {
   const char* name;

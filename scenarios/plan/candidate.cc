@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "hardware/device_cost_model.h"
 #include "scenarios/closed_form.h"
+#include "scenarios/kernel_costs.h"
 #include "scenarios/stage_memory.h"
 #include "scenarios/step_builder.h"
 
@@ -93,8 +93,8 @@ Pass PassOf(const Scenario& scenario, const StagePlan& plan, const std::vector<U
     const int forwards = unit.recompute == Recompute::kFull ? 2 : 1;
     for (const std::uint32_t at : unit.blocks) {
       const BlockPlan& b = plan.blocks[at];
-      const sim::WorkTimes forward = b.before_gather + b.main + b.after_reduce;
-      const sim::WorkTimes backward = b.backward_head + b.backward_main + b.backward_weight + b.backward_tail;
+      const PhaseTimes forward = b.before_gather + b.main + b.after_reduce;
+      const PhaseTimes backward = b.backward_head + b.backward_main + b.backward_weight + b.backward_tail;
       for (int i = 0; i < forwards; ++i) AddWay(b, forward.alone, true, scenario, &pass);
       AddWay(b, backward.alone + b.again.work().alone, false, scenario, &pass);
       pass.sent += Number((b.reduce_forward + b.gather_forward).count()) * forwards;
@@ -146,7 +146,7 @@ sim::Result<Candidate> Examine(const PlanJob& job, const LayoutChoice& layout, c
   scenario.devices = shape.devices;
   scenario.layout.data = shape.data;
   scenario.batch.global = shape.global_batch;
-  const hardware::DeviceCostModel cost(scenario.device);
+  const hardware::DeviceCostModel cost = CostModelOf(scenario);
   const std::vector<StagePlan> stages = PlanStages(scenario, cost);
   Candidate c{.layout = layout, .shape = shape};
   c.memory = LargestStageMemory(scenario, stages).total;

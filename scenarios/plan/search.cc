@@ -6,10 +6,10 @@
 #include <thread>
 #include <utility>
 
-#include "hardware/device_cost_model.h"
 #include "models/memory.h"
 #include "models/parameters.h"
 #include "scenarios/estimate.h"
+#include "scenarios/kernel_costs.h"
 #include "scenarios/run.h"
 #include "scenarios/step_builder.h"
 
@@ -84,7 +84,7 @@ sim::Result<Played> Play(const PlanJob& job, const Candidate& c, std::int64_t da
   const JobShape shape = data == c.shape.data ? c.shape : SliceOf(c.shape, c.layout.group(), data);
   const sim::Result<Scenario> scenario = ScenarioOf(job, c.layout, shape);
   if (!scenario.ok()) return scenario.error();
-  const hardware::DeviceCostModel cost(scenario.value().device);
+  const hardware::DeviceCostModel cost = CostModelOf(scenario.value());
   const double tasks = EstimateOf(scenario.value(), PlanStages(scenario.value(), cost)).tasks;
   if (tasks > options.play_tasks) {
     return sim::Error{ToText(c.layout, c.shape.data) + " has " + std::to_string(c.shape.micro_batches) +

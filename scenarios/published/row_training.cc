@@ -213,6 +213,9 @@ void WriteOverlap(const StepRow& row, Draft* draft) {
     draft->LeaveOut("tensor-parallel communication beside its own product");
     break;
   }
+  const bool whole = Says(text, "full_iteration") && !Says(text, "cuda_graph=none");
+  out.set_launches(whole ? config::Launches::CUDA_GRAPHS : config::Launches::EAGER);
+  if (Says(text, "cuda_graph=transformer_engine")) draft->LeaveOut("CUDA graphs of parts of a layer");
   if (Says(text, "LAUNCH_BLOCKING")) draft->LeaveOut("the host waits for every kernel");
 }
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "hardware/device_cost_model.h"
 #include "hardware/roofline.h"
+#include "scenarios/kernel_costs.h"
 #include "scenarios/step_builder.h"
 
 namespace scenarios {
@@ -60,9 +60,9 @@ class MemoryBoundOnly final : public hardware::CostModel {
   hardware::DeviceCostModel cost_;
 };
 
-sim::WorkTimes WorkOf(const BlockPlan& block) {
-  sim::WorkTimes work = block.before_gather + block.main + block.after_reduce + block.backward_head +
-                        block.backward_main + block.backward_weight + block.backward_tail;
+PhaseTimes WorkOf(const BlockPlan& block) {
+  PhaseTimes work = block.before_gather + block.main + block.after_reduce + block.backward_head +
+                    block.backward_main + block.backward_weight + block.backward_tail;
   if (!block.experts.empty()) work = work + block.experts.front().forward + block.experts.front().backward;
   const ContextPlan& context = block.context;
   for (const ContextPlan::Piece& piece : context.pieces) {
@@ -114,6 +114,8 @@ const char* IdOf(Limit limit) {
       return "pipeline_transfers";
     case Limit::kOffload:
       return "offload";
+    case Limit::kHostLaunches:
+      return "host_launches";
     case Limit::kSaves:
       return "saves";
     case Limit::kSaveStalls:
@@ -148,6 +150,7 @@ std::vector<Loss> LossesOf(const Scenario& scenario, const Report& report) {
                               {Limit::kExpertParallel, ShareOf(report, "expert")},
                               {Limit::kPipelineTransfers, ShareOf(report, "pipeline")},
                               {Limit::kOffload, ShareOf(report, "offload")},
+                              {Limit::kHostLaunches, ShareOf(report, "host")},
                               {stalls ? Limit::kSaveStalls : Limit::kSaves, ShareOfSaves(report)},
                               {Limit::kOptimizer, ShareOf(report, "optimizer")}};
   std::erase_if(losses, [](const Loss& loss) { return loss.share <= 0; });
@@ -158,7 +161,7 @@ std::vector<Loss> LossesOf(const Scenario& scenario, const Report& report) {
 
 double MemoryBoundPart(const Scenario& scenario, const Report& report) {
   const auto stage = static_cast<std::uint32_t>(BusiestStage(report).stage);
-  const double all = SecondsOf(PlanStage(scenario, hardware::DeviceCostModel(scenario.device), stage));
+  const double all = SecondsOf(PlanStage(scenario, CostModelOf(scenario), stage));
   return all > 0 ? SecondsOf(PlanStage(scenario, MemoryBoundOnly(scenario.device), stage)) / all : 0;
 }
 

@@ -26,8 +26,9 @@ enum class Limit : std::uint8_t {
   kExpertParallel,
   kPipelineTransfers,
   kOffload,
-  kSaves,       // wait for the copy of a save, or for all of it
-  kSaveStalls,  // staging is full: storage is too slow
+  kHostLaunches,  // the host launches kernels more slowly than the device runs them
+  kSaves,         // wait for the copy of a save, or for all of it
+  kSaveStalls,    // staging is full: storage is too slow
   kOptimizer,
   kMemoryBandwidth,  // most of compute is kernels that wait for the device's memory
   kCompute,          // nothing of the above is worth the while

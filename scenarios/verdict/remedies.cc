@@ -329,6 +329,13 @@ std::vector<Remedy> LargerKernels(const Scenario& s) {
   return remedies;
 }
 
+std::vector<Remedy> FewerLaunches(const Scenario& s) {
+  std::vector<Remedy> remedies = {
+      {"captured steps are launched as one", {{"training.launches=CUDA_GRAPHS"}}}};
+  for (Remedy& remedy : LargerKernels(s)) remedies.push_back(std::move(remedy));
+  return remedies;
+}
+
 std::vector<Remedy> FasterUpdate(const Scenario& s) {
   std::vector<Remedy> remedies;
   if (s.training.optimizer_sharding == OptimizerSharding::kReplicated && s.layout.copies() > 1) {
@@ -369,6 +376,8 @@ std::vector<Remedy> RemediesFor(Limit limit, const Scenario& s, const Report& re
       return FewerTransfers(s);
     case Limit::kOffload:
       return LessOffload(s);
+    case Limit::kHostLaunches:
+      return FewerLaunches(s);
     case Limit::kSaves:
     case Limit::kSaveStalls:
       return CheaperSaves(s, report);

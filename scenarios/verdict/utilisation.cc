@@ -17,7 +17,7 @@ double* PartOf(std::string_view cause, Parts* parts) {
   if (cause == "compute") return &parts->compute;
   if (cause == "recomputation") return &parts->recomputation;
   if (cause == "bubble") return &parts->bubble;
-  if (cause == "offload") return &parts->host;
+  if (cause == "offload" || cause == "host") return &parts->host;
   if (cause == "data" || cause == "embedding" || cause == "gradient norm") return &parts->data;
   if (cause == "tensor") return &parts->tensor;
   if (cause == "expert") return &parts->expert;

@@ -12,9 +12,9 @@
 // are. Communication is last, so that a slower network changes its factor alone, as long as nobody waits for
 // another stage longer.
 //
-// Leaves out: launches of an eager host, and data loading, which are not simulated: the host's factor has
-// offload only. Where ranks of one stage differ (loads of experts, sequences that are not balanced), the
-// others' idle time is in `kernels`, since the busiest one stands for them.
+// Leaves out: data loading, which is not simulated; the host's factor has offload, and launches where the
+// scenario has them (training.launches). Where ranks of one stage differ (loads of experts, sequences that
+// are not balanced), the others' idle time is in `kernels`, since the busiest one stands for them.
 
 #ifndef SCENARIOS_VERDICT_UTILISATION_H_
 #define SCENARIOS_VERDICT_UTILISATION_H_
@@ -37,7 +37,7 @@ struct Utilisation {
   double kernels = 1;        // model FLOPs at peak over compute
   double recomputation = 1;  // compute over compute with what runs again
   double optimizer = 1;      // and whatever else is neither work nor wait
-  double host = 1;           // waits for offload
+  double host = 1;           // waits for offload and launches
   double bubble = 1;         // waits for other stages
   double communication = 1;  // exposed
   double saves = 1;          // step over mean step with saves

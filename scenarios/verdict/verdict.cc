@@ -5,9 +5,9 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "hardware/device_cost_model.h"
 #include "scenarios/budget/data_storage.h"
 #include "scenarios/closed_form.h"
+#include "scenarios/kernel_costs.h"
 #include "scenarios/stage_memory.h"
 #include "scenarios/step_builder.h"
 #include "scenarios/verdict/remedies.h"
@@ -35,7 +35,7 @@ std::string Gibibytes(sim::Bytes bytes) {
 
 // Whether it fits, and does not lose to a longer bubble what it might gain.
 bool Helps(const Scenario& tried, const Loss& loss, const Report& report) {
-  const auto stages = PlanStages(tried, hardware::DeviceCostModel(tried.device));
+  const auto stages = PlanStages(tried, CostModelOf(tried));
   if (LargestStageMemory(tried, stages).total > tried.device.usable_memory) return false;
   const double longer = ClosedFormOf(tried, stages).bubble_share - report.closed_form.bubble_share;
   return loss.limit == Limit::kMemory || longer < loss.share;
@@ -127,6 +127,8 @@ std::string TextOf(const Loss& loss, const Report& report) {
       return "activations and gradients that travel between stages hold up " + part + " of the step";
     case Limit::kOffload:
       return "copies to and from the host's memory, and its updates, hold up " + part + " of the step";
+    case Limit::kHostLaunches:
+      return "the device waits " + part + " of the step for kernels that its host has not launched";
     case Limit::kSaves:
     case Limit::kSaveStalls:
       return SavesText(report, part, loss.limit == Limit::kSaveStalls);

@@ -34,6 +34,8 @@ const char* ToText(Cause cause) {
       return "loading";
     case Cause::kBubble:
       return "bubble";
+    case Cause::kHost:
+      return "host";
     case Cause::kOther:
       return "other";
   }
@@ -69,6 +71,8 @@ Cause CauseOf(TaskClass task_class) {
       return Cause::kCheckpoint;
     case TaskClass::kLoad:
       return Cause::kLoad;
+    case TaskClass::kLaunch:
+      return Cause::kHost;
     case TaskClass::kStepEnd:
       return Cause::kOther;
   }

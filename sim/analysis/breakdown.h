@@ -31,9 +31,10 @@ enum class Cause : std::uint8_t {
   kCheckpoint,
   kLoad,
   kBubble,  // idle because another stage has not come that far
+  kHost,    // idle because the host has not launched what is next
   kOther,
 };
-inline constexpr int kCauses = 15;
+inline constexpr int kCauses = 16;
 const char* ToText(Cause cause);  // "compute", "tensor", "bubble", ...
 
 // What an instant counts as at which a task of this class runs.

@@ -30,6 +30,8 @@ const char* ToText(StreamKind kind) {
       return "replica";
     case StreamKind::kContext:
       return "context";
+    case StreamKind::kLaunch:
+      return "launches";
   }
   return "?";
 }
@@ -66,6 +68,8 @@ const char* ToText(TaskClass task_class) {
       return "context";
     case TaskClass::kOffload:
       return "offload";
+    case TaskClass::kLaunch:
+      return "launch";
   }
   return "?";
 }

@@ -41,7 +41,9 @@ enum class StreamKind : std::uint8_t {
   kHost,
   kReplica,  // between copies of a sharded model
   kContext,
+  kLaunch,  // of the host, which launches what the other streams run
 };
+inline constexpr int kStreamKinds = 14;
 const char* ToText(StreamKind kind);  // "compute", "tensor", ...
 
 enum class TaskKind : std::uint8_t { kWork, kSeat, kMark };
@@ -63,8 +65,9 @@ enum class TaskClass : std::uint8_t {
   kStepEnd,  // the mark that ends one step of one rank
   kContext,  // communication
   kOffload,  // copies to and from the host's memory
+  kLaunch,   // of the host
 };
-inline constexpr int kTaskClasses = 15;
+inline constexpr int kTaskClasses = 16;
 const char* ToText(TaskClass task_class);  // "forward", "tensor", ...
 constexpr bool IsWork(TaskClass c) { return c <= TaskClass::kOptimizer; }
 
