@@ -57,9 +57,6 @@ TEST(Network, CurvesThatWereLeftOutAreWithinTheSame) {
   EXPECT_GE(groups.size(), 30u);
   for (const auto& [key, errors] : groups) {
     const auto& [gpu, collective, large] = key;
-    // Sends of L40S were measured with 2 and with 4. Without those of 2, a row that took twice as long as its
-    // neighbours (131,072 bytes) is most of what tells of small ones.
-    if (gpu == "l40s" && collective == "alltoall" && !large) continue;
     const scenarios::ErrorsOfRows sum = scenarios::ErrorsOfAll(errors);
     EXPECT_LE(sum.mape, large ? 0.15 : 0.25) << gpu << ' ' << collective;
     EXPECT_LE(std::abs(sum.bias), large ? 0.075 : 0.125) << gpu << ' ' << collective;
