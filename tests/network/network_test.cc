@@ -63,6 +63,32 @@ TEST(Network, CurvesThatWereLeftOutAreWithinTheSame) {
   }
 }
 
+// Eight A100 of one thread: nothing was fitted to them, and the launches are the device's own figure.
+TEST(Network, RowsOfOneHostThreadAreWithinTheSame) {
+  for (const bool large : {false, true}) {
+    std::vector<const Compared*> rows;
+    for (const Compared& one : All()) {
+      if (!one.row.note.starts_with("nccl-tests -g ")) continue;
+      if ((one.row.bytes.count() >= 1 << 20) == large) rows.push_back(&one);
+    }
+    ASSERT_GE(rows.size(), 5u);
+    const Errors errors = ErrorsOf(rows);
+    EXPECT_LE(errors.mape, large ? 0.15 : 0.25);
+    EXPECT_LE(std::abs(errors.bias), large ? 0.075 : 0.125);
+  }
+}
+
+// Between nodes nothing was fitted at all.
+TEST(Network, RowsOfHopperBetweenNodesAreWithinTwentyPerCent) {
+  std::vector<const Compared*> rows;
+  for (const Compared& one : All()) {
+    if (one.row.nodes > 1 && one.row.device == "h100_sxm") rows.push_back(&one);
+  }
+  ASSERT_EQ(rows.size(), 8u);
+  EXPECT_LE(ErrorsOf(rows).mape, 0.2);
+  EXPECT_LE(std::abs(ErrorsOf(rows).bias), 0.1);
+}
+
 // What the files have is what the rows give today: fitted again, the mean error of a set of devices stays,
 // up to half a per cent.
 TEST(Network, FiguresOfTheFilesAreTheFittedOnes) {
