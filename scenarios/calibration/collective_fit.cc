@@ -145,7 +145,7 @@ std::string CurveOf(const MeasuredCollective& row) {
 sim::Result<Calibration> CalibrateCollectives(const hardware::Device& first, const DeviceFinder& find,
                                               const std::vector<MeasuredCollective>& rows) {
   Calibration calibration;
-  std::map<std::string, std::size_t> left_out;
+  std::map<std::string, std::size_t> left_out, unknown;
   for (const MeasuredCollective& row : rows) {
     const hardware::Device* device = find(row.device);
     if (device == nullptr) {
@@ -163,11 +163,19 @@ sim::Result<Calibration> CalibrateCollectives(const hardware::Device& first, con
       ++left_out["with more ranks than a node of \"" + own.name + "\" has, or that NCCL would refuse"];
       continue;
     }
+    if (!row.nccl.empty() && !sim::ReadNcclVersion(row.nccl).ok()) ++unknown[row.nccl];
     calibration.rows.push_back({.row = row, .point = *point});
   }
   Weigh(&calibration.rows);
   for (const auto& [why, count] : left_out) {
     calibration.left_out.push_back(std::to_string(count) + " rows " + why);
+  }
+  for (const auto& [version, count] : unknown) {
+    MeasuredCollective row;
+    row.nccl = version;
+    const sim::NcclVersion taken = NcclVersionOf(row);
+    calibration.notes.push_back(std::to_string(count) + " rows of NCCL \"" + version + "\", taken as " +
+                                std::to_string(taken.major) + '.' + std::to_string(taken.minor));
   }
   for (const hardware::CollectiveTiming& timing : WithPointToPoint(first).collective_timing) {
     const Way way{timing.algorithm, timing.protocol};

@@ -47,6 +47,7 @@ struct Calibration {
   std::vector<WayFit> ways;  // that have rows, in the order of the device's figures
   std::vector<CalibratedRow> rows;
   std::vector<std::string> left_out;  // why rows are not among them, a line each
+  std::vector<std::string> notes;     // versions of NCCL that are not known, and what they are taken as
 };
 
 // The device that a row's name means, where its figures are fitted together with the others; else null.

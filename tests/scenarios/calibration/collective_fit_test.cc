@@ -114,6 +114,17 @@ TEST(CollectiveFit, AWayWithTooFewRowsKeepsItsFigures) {
             "protocol, of 2 sizes or more, would do");
 }
 
+// A version that is not known is no version that the rows were done by.
+TEST(CollectiveFit, SaysWhatUnknownVersionsAreTakenAs) {
+  const hardware::Device device = DeviceCalled("h100_sxm");
+  std::vector<MeasuredCollective> rows = CurvesOn(device);
+  rows[0].nccl = rows[1].nccl = "2.12.7";
+  rows[2].nccl = "2.99";
+  const auto calibration = CalibrateCollectives(device, Only(device), rows).value();
+  EXPECT_THAT(calibration.notes, ElementsAre("2 rows of NCCL \"2.12.7\", taken as 2.27",
+                                             "1 rows of NCCL \"2.99\", taken as 2.30"));
+}
+
 TEST(CollectiveFit, SaysWhichRowsItLeavesOut) {
   const hardware::Device device = DeviceCalled("h100_sxm");
   std::vector<MeasuredCollective> rows = CurveOn(device, "all_gather", 8);
