@@ -285,6 +285,23 @@ bool HasEndlessWork(const StagePlan& plan) {
          });
 }
 
+// Whether a stage's launches take longer than its kernels: then each is a task, at the most.
+bool HostIsBehind(const StagePlan& plan) {
+  sim::Duration host, device;
+  for (const std::vector<Unit>& units : plan.chunks) {
+    for (const Unit& unit : units) {
+      for (const std::uint32_t block : unit.blocks) {
+        const BlockPlan& b = plan.blocks[block];
+        const PhaseTimes work = b.before_gather + b.main + b.after_reduce + b.backward_head +
+                                b.backward_main + b.backward_weight + b.backward_tail;
+        host += work.host;
+        device += work.alone;
+      }
+    }
+  }
+  return host > device;
+}
+
 }  // namespace
 
 Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stages) {
@@ -299,11 +316,10 @@ Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stag
   }
   for (const StagePlan& plan : stages) {
     const Estimate rank = Counter(scenario, plan).Count();
-    estimate.tasks += times * rank.tasks;
-    estimate.memory_bytes += times * rank.memory_bytes;
+    const double launched = HostIsBehind(plan) ? 2 : 1;
+    estimate.tasks += times * rank.tasks * launched;
+    estimate.memory_bytes += times * rank.memory_bytes * launched;
   }
-  // A launch each at the most, where the host is behind all along.
-  if (scenario.training.eager_launches) estimate.tasks *= 2;
   return estimate;
 }
 

@@ -13,8 +13,8 @@
 namespace scenarios {
 
 struct Estimate {
-  // Of all ranks and steps; at most 15 % more than are built, hardly ever fewer; with eager launches up to
-  // twice as many.
+  // Of all ranks and steps; at most 15 % more than are built, hardly ever fewer; up to
+  // twice as many are said where launches take longer than kernels.
   double tasks = 0;
   double memory_bytes = 0;  // of this program while it runs
 };
