@@ -50,6 +50,18 @@ TEST(PlayJobs, BackgroundGoesOnUntilTheyEnd) {
   }
 }
 
+// 500 kB at 50 GB/s are 10 us behind a step of 3 us, and 20 us beside a background. That one's 6 steps are
+// longer than the whole call, which would have the ports for itself if they were waited for.
+TEST(PlayJobs, BackgroundIsUnderWayWhenAShortCallStarts) {
+  const Cluster cluster = SwitchOf(4, 3_us);
+  const std::string call = "sendrecv 0,1 500000";
+  EXPECT_EQ(Play(cluster, {call}).time[0], 13_us);
+  EXPECT_EQ(Play(cluster, {call}, {"all_reduce 0-3 1G"}).time[0], 23_us);
+  // Later rounds begin with their latency. Of 1.5 * 200 kB half are gone when the call's data starts, the rest
+  // beside 150 kB of it at 9 us; then the call has the port for 7 us.
+  EXPECT_EQ(Play(cluster, {call}, {"all_reduce 0-3 200000"}).time[0], 16_us);
+}
+
 // Three on each port, then two of them without the measured one.
 TEST(PlayJobs, SeveralBackgroundsShareWithEachOther) {
   const Cluster cluster = SwitchOf(4);
