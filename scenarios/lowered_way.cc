@@ -142,12 +142,25 @@ Fill FillOf(const Planned& plan, const EdgeRates& rates, const Lowered& lowered,
     for (std::size_t s = 0; s < flow.path.size(); ++s) {
       const std::uint32_t edge = flow.path[s].edge;
       const sim::Wide progress = ProgressAt(flow, edge, rates[i][edge]);
-      const sim::Duration others = TimeAt(volume, progress) - TimeAt(of_a_loop, progress);
-      const Way around = ways.until[s] + ways.beyond[s];
-      const sim::Duration end = around.all + ways.over[s].all + others;
-      if (end <= last) continue;
-      last = end;
-      inside = around.inside;
+      const sim::Duration all = TimeAt(volume, progress);
+      const auto behind_others = [&](const Way& around, sim::Duration on_edge) {
+        if (around.all + on_edge <= last) return;
+        last = around.all + on_edge;
+        inside = around.inside;
+      };
+      if (!flow.mixes_loops) {
+        behind_others(ways.until[s] + ways.beyond[s], ways.over[s].all + all - TimeAt(of_a_loop, progress));
+        continue;
+      }
+      // The edge is busy from when it can begin with a first loop to when it is through with the last step of
+      // the last, and each step by itself must serve all loops.
+      behind_others(ways.until[s] + ways.beyond[s], std::int64_t{loops} * ways.over[s].all);
+      const auto on_edge = [&](const sim::PathStep& step) { return step.edge == edge; };
+      const auto last_step = std::find_if(flow.path.rbegin(), flow.path.rend(), on_edge);
+      const auto end = static_cast<std::size_t>(flow.path.rend() - last_step - 1);
+      if (std::none_of(flow.path.begin(), flow.path.begin() + static_cast<std::ptrdiff_t>(s), on_edge)) {
+        behind_others(ways.until[s] + ways.beyond[end], all);
+      }
     }
     slowest = std::max(slowest, TimeAt(volume, lowered.traffic.flows[i].limit.milli()));
   }

@@ -331,9 +331,7 @@ ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const Collectiv
     sim::ByteRate limit = limit_of({transfer.from, transfer.to, transfer.lane});
     if (!whole.rates.empty()) {
       const std::map<Edge, std::size_t>& edges = edge_of[channel];
-      auto found = edges.find({transfer.from, transfer.to, transfer.lane});
-      if (found == edges.end()) found = edges.find({transfer.from, transfer.to, 0});
-      limit = whole.rates[channel][found->second];
+      limit = whole.rates[channel][edges.at({transfer.from, transfer.to, transfer.lane})];
     }
     traffic.flows.push_back(FlowOf({.size = transfer.size}, loads->second, *whole.timing, limit));
     chunked.transfers.push_back({std::move(traffic), transfer.from, transfer.to, 2 * channel + transfer.lane,

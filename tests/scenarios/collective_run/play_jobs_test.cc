@@ -98,8 +98,8 @@ TEST(PlayJobs, TransferByTransferTakesTheSameTimeOnASwitch) {
             Play(cluster, {"all_reduce 0-3 64M"}, {}, true).finish);
 }
 
-// Two of a kind have half of each port each, whichever way the first is played: twice its time alone,
-// with its fill once.
+// Two of a kind have half of each port each, whichever way the first is played: twice its time alone, but for
+// a fill, which is up to 3 % of it.
 TEST(PlayJobs, NvlsHasOneConnectionAPortBesideABackgroundInBothForms) {
   Cluster cluster = ClusterOn(topologies::MustBuild(topologies::OneNode(), topologies::TestNode(8, 8), 8));
   cluster.device.collective_timing.front().algorithm = sim::Algorithm::kNvls;
@@ -107,7 +107,30 @@ TEST(PlayJobs, NvlsHasOneConnectionAPortBesideABackgroundInBothForms) {
     const double alone = Play(cluster, {job}).finish.seconds();
     for (const bool chunks : {false, true}) {
       const double beside = Play(cluster, {job}, {job}, chunks).finish.seconds();
-      EXPECT_NEAR(beside / alone, 2, 0.03) << job << (chunks ? " in chunks" : " as a flow");
+      EXPECT_NEAR(beside / alone, 2, 0.035) << job << (chunks ? " in chunks" : " as a flow");
+    }
+  }
+}
+
+// The first loop of a tree goes up and down over links that the background has as well, so the fill takes longer
+// in proportion: 8 nodes are 3 steps each way, beside which 1 and 4 loops are few. If it took what it does alone,
+// these flows would be up to 40 % faster than their chunks.
+TEST(PlayJobs, TreesFillAsSlowlyAsTheirChunksBesideALargeAllToAll) {
+  Cluster cluster = NodesOf(64);
+  hardware::CollectiveTiming timing = cluster.device.collective_timing.front();
+  for (const sim::Algorithm algorithm : {sim::Algorithm::kTree, sim::Algorithm::kNvlsTree}) {
+    timing.algorithm = algorithm;
+    cluster.device.collective_timing.push_back(timing);
+    for (const std::int64_t loops : {1, 4}) {
+      // Two trees for each of 8 rails.
+      PlayRequest request{.jobs = {Job(cluster, "all_reduce 0-63", loops * 16 * kNcclChunk.count())},
+                          .background = {Job(cluster, "alltoall 0-63 1G")}};
+      request.jobs[0].algorithm = algorithm;
+      const double flow = PlayJobs(cluster, request).value().finish.seconds();
+      request.chunks = true;
+      const double chunks = PlayJobs(cluster, request).value().finish.seconds();
+      EXPECT_GE(flow / chunks, 0.98) << ToText(algorithm) << ' ' << loops;
+      EXPECT_LE(flow / chunks, 1.1) << ToText(algorithm) << ' ' << loops;
     }
   }
 }
