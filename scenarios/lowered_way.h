@@ -21,7 +21,7 @@ struct Planned {
   sim::CollectivePlan collective;
   std::vector<LinkLoads> loads;  // by flow
   std::vector<std::vector<LinkLoads>>
-      edges;  // by flow: each edge by itself, of what moves in loops; else empty
+      edges;                               // by flow: each edge by itself, of what moves in loops; else empty
   std::vector<std::vector<bool>> crosses;  // by flow and edge, likewise: from one domain into another
   std::uint32_t nodes = 1;
 };

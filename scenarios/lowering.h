@@ -7,9 +7,9 @@
 //
 // The fill of what moves in loops (broadcast, trees, NVLS) is what the last loop takes to its
 // end, behind all others on the edge of its way that holds it up longest, beyond what the slowest edge needs
-// anyway; each edge at the rate that it has while all channels are busy, so that fast edges inside a node are not
-// charged at the rate of the slow ones between nodes. It is spread over the flow, which is as much thinner as it
-// is longer: when other traffic slows the flow down, its fill takes longer too.
+// anyway; each edge at the rate that it has while all channels are busy, so that fast edges inside a node are
+// not charged at the rate of the slow ones between nodes. It is spread over the flow, which is as much
+// thinner as it is longer: when other traffic slows the flow down, its fill takes longer too.
 
 #ifndef SCENARIOS_LOWERING_H_
 #define SCENARIOS_LOWERING_H_

@@ -74,7 +74,8 @@ ExchangeRequest ReadExchangeRequest(const Arguments& arguments, const scenarios:
   if (auto ranks = ReadRanks(arguments, cluster.ranks(), errors)) request.ranks = *std::move(ranks);
   ReadJobs(arguments, "background", cluster.ranks(), &request.options.background, errors);
   if (arguments.has("chunk")) {
-    errors->push_back("--chunk: is not of " + arguments.positional[0] + ", whose kernels' rates are measured " +
+    errors->push_back("--chunk: is not of " + arguments.positional[0] +
+                      ", whose kernels' rates are measured " +
                       "ones, for which chunks are no second opinion; leave it out");
   }
   if (errors->size() > before) return request;

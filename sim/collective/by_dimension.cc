@@ -8,8 +8,8 @@
 //   directly         1/ni of it to each other member of its line
 //
 // for each of the two. Loops of chunks follow each other, so that all dimensions work at once: the busiest
-// one sets the rate, and the others are the fill. While a loop is in one dimension, the one behind it is in that
-// before; so of all-reduce a link scatters for a loop and then gathers for an earlier one.
+// one sets the rate, and the others are the fill. While a loop is in one dimension, the one behind it is in
+// that before; so of all-reduce a link scatters for a loop and then gathers for an earlier one.
 //
 // Leaves out: parts of the buffer that begin with other dimensions, which would use all of them alike.
 //
@@ -89,7 +89,8 @@ void AddEdges(const Grid& grid, std::size_t d, std::vector<EdgeLoad>* edges) {
 }
 
 // Writes the transfers of one loop. Each part of the data is a member's in the end (or was in the
-// beginning), and is cut into two pieces where they go round the other way. A piece is what one transfer carries.
+// beginning), and is cut into two pieces where they go round the other way. A piece is what one transfer
+// carries.
 class LoopWriter {
  public:
   LoopWriter(const Grid& grid, Bytes loop, std::uint32_t first_piece, std::vector<Transfer>* transfers)

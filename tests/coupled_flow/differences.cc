@@ -88,8 +88,8 @@ sim::CollectiveRequest RequestOf(const Case& one, Bytes size) {
 
 sim::CollectiveRequest RequestOf(const Case& one, std::int64_t chunks_a_member) {
   const auto flows = static_cast<std::int64_t>(sim::PlanCollective(RequestOf(one, 1_GiB)).flows.size());
-  return RequestOf(
-      one, flows * chunks_a_member * static_cast<std::int64_t>(one.setting.devices.size()) * kChunk);
+  return RequestOf(one,
+                   flows * chunks_a_member * static_cast<std::int64_t>(one.setting.devices.size()) * kChunk);
 }
 
 std::vector<scenarios::Bystander> ComingAndGoing(const Setting& setting, std::uint64_t seed,

@@ -144,20 +144,20 @@ std::size_t ChannelsOf(const Setting& setting) {
 }
 
 // Of a broadcast beside traffic on one of its links. Slowed down s times, a flow of which V is its time alone
-// without the fill F takes s V + (s - 1) F, or V + F if that is more (link_loads.h). The chunks fill over the other
-// links, which are as fast as ever: s V + F, or up to s F where that link is among those. So the flow is faster by F
-// at most, and slower by (s - 2) F at most, which is less than F/V of s V. `channels` end up to a chunk apart.
+// without the fill F takes s V + (s - 1) F, or V + F if that is more (link_loads.h). The chunks fill over the
+// other links, which are as fast as ever: s V + F, or up to s F where that link is among those. So the flow
+// is faster by F at most, and slower by (s - 2) F at most, which is less than F/V of s V. `channels` end up
+// to a chunk apart.
 void ExpectWithinAFill(const Setting& setting, Bytes size, Bytes chunk, std::int64_t channels) {
   SCOPED_TRACE(testing::Message() << setting.name << ": broadcast of " << setting.devices.size() << ", "
                                   << size.count() << " B in chunks of " << chunk.count());
   const Duration coupled = PlayCoupled(setting, CollectiveKind::kBroadcast, size, chunk).end;
   const Duration chunked = PlayChunked(setting, CollectiveKind::kBroadcast, size, chunk).end;
-  const WayAndTraffic lowered = LowerByWay(setting.fabric, setting.timing,
-                                           {.kind = CollectiveKind::kBroadcast, .size = size},
-                                           setting.devices, chunk);
+  const WayAndTraffic lowered =
+      LowerByWay(setting.fabric, setting.timing, {.kind = CollectiveKind::kBroadcast, .size = size},
+                 setting.devices, chunk);
   const double fill = lowered.spread_fill.seconds();
-  const double alone =
-      (IdleTime(setting.fabric, lowered.traffic) - lowered.traffic.latency).seconds() - fill;
+  const double alone = (IdleTime(setting.fabric, lowered.traffic) - lowered.traffic.latency).seconds() - fill;
   const double slack =
       static_cast<double>(SlackPs(setting, CollectiveKind::kBroadcast, size, chunk, coupled)) * 1e-12 +
       (channels == 1 ? 0

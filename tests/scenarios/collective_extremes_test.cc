@@ -32,7 +32,8 @@ sim::NodeShape Node(sim::ByteRate rate, sim::Duration latency) {
   return node;
 }
 
-// One kind over n nodes: its time after its latency and without its fill, or the error of a clock that is too short.
+// One kind over n nodes: its time after its latency and without its fill, or the error of a clock that is too
+// short.
 sim::Result<sim::Duration> Play(const topologies::Fabric& fabric, std::uint32_t n, CollectiveKind kind,
                                 sim::Bytes size) {
   const std::vector<hardware::CollectiveTiming> timing = {hardware::CollectiveTiming{}};

@@ -141,8 +141,8 @@ TEST(Loops, TakeAsLongAsTheirChunksWhereALinkIsSlow) {
   }
 }
 
-// Dimension after dimension. Of all-reduce links serve two steps of a loop, in turns, and may wait for the one whose
-// loop is still elsewhere.
+// Dimension after dimension. Of all-reduce links serve two steps of a loop, in turns, and may wait for the
+// one whose loop is still elsewhere.
 TEST(Loops, ByDimensionTakeAsLongAsTheirChunks) {
   constexpr auto kBoth = sim::DimensionAlgorithm::kRing, kOne = sim::DimensionAlgorithm::kOneWayRing,
                  kDirect = sim::DimensionAlgorithm::kDirect;

@@ -157,7 +157,8 @@ TEST(RingOfNvlinks, IsTheBestThatThereIs) {
 }
 
 // A 4 x 4 x 4 torus whose nodes are faster than its links: 2 * 3/8 * S on every link of the first dimension,
-// at 50 GB/s. While the first loops cross the other two, these links scatter for those behind, so nothing is filled.
+// at 50 GB/s. While the first loops cross the other two, these links scatter for those behind, so nothing is
+// filled.
 TEST(AllReduceByDimension, OfATorusKeepsTheFirstDimensionsLinksBusy) {
   sim::NodeShape node = TestNode(1, 1);
   node.nic = node.pcie = 4000_GB_per_s;

@@ -59,8 +59,8 @@ TEST(ExchangeCommand, TellsEveryMistakeInOneRun) {
   EXPECT_EQ(r.status, 2);
   for (const char* part :
        {"--minbytes: is not of dispatch", "--kernels: \"fast\" is unknown; one of normal, low_latency, v2",
-        "--tokens: \"x\" is no number", "--top-k: \"0\" is out of range",
-        "--algorithm: is not of dispatch", "--chunk: is not of dispatch, whose kernels' rates are measured"}) {
+        "--tokens: \"x\" is no number", "--top-k: \"0\" is out of range", "--algorithm: is not of dispatch",
+        "--chunk: is not of dispatch, whose kernels' rates are measured"}) {
     EXPECT_THAT(r.err, HasSubstr(part));
   }
   EXPECT_THAT(RunWords({"collective", "dispatch", "--hardware", "a100_80_sxm"}).err,

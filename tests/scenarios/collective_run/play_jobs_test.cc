@@ -57,8 +57,8 @@ TEST(PlayJobs, BackgroundIsUnderWayWhenAShortCallStarts) {
   const std::string call = "sendrecv 0,1 500000";
   EXPECT_EQ(Play(cluster, {call}).time[0], 13_us);
   EXPECT_EQ(Play(cluster, {call}, {"all_reduce 0-3 1G"}).time[0], 23_us);
-  // Later rounds begin with their latency. Of 1.5 * 200 kB half are gone when the call's data starts, the rest
-  // beside 150 kB of it at 9 us; then the call has the port for 7 us.
+  // Later rounds begin with their latency. Of 1.5 * 200 kB half are gone when the call's data starts, the
+  // rest beside 150 kB of it at 9 us; then the call has the port for 7 us.
   EXPECT_EQ(Play(cluster, {call}, {"all_reduce 0-3 200000"}).time[0], 16_us);
 }
 
@@ -112,9 +112,9 @@ TEST(PlayJobs, NvlsHasOneConnectionAPortBesideABackgroundInBothForms) {
   }
 }
 
-// The first loop of a tree goes up and down over links that the background has as well, so the fill takes longer
-// in proportion: 8 nodes are 3 steps each way, beside which 1 and 4 loops are few. If it took what it does alone,
-// these flows would be up to 40 % faster than their chunks.
+// The first loop of a tree goes up and down over links that the background has as well, so the fill takes
+// longer in proportion: 8 nodes are 3 steps each way, beside which 1 and 4 loops are few. If it took what it
+// does alone, these flows would be up to 40 % faster than their chunks.
 TEST(PlayJobs, TreesFillAsSlowlyAsTheirChunksBesideALargeAllToAll) {
   Cluster cluster = NodesOf(64);
   hardware::CollectiveTiming timing = cluster.device.collective_timing.front();
