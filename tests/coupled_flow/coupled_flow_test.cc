@@ -80,7 +80,7 @@ constexpr const char* kLarge =
     "loops on the switch, 8 for each of the eight channels elsewhere. The expansions take minutes each, so "
     "they are not played by the test; `build/release/tests/coupled_flow/coupled_flow_test "
     "--gtest_also_run_disabled_tests --gtest_filter='*Large*' | grep ^csv,` prints the rows of "
-    "`tests/coupled_flow/large.csv`.";
+    "`tests/coupled_flow/large.csv`. What is missing has not been played.";
 
 std::string Document(const std::vector<Row>& rows) {
   return "# Coupled flows beside their chunks\n\n" + pages::Wrapped(kHead) + "\n\n" +
