@@ -130,14 +130,6 @@ sim::TrafficDescription LowerExchange(const topologies::Fabric& fabric, const ha
   return LowerCollective(fabric, std::span(&timing, 1), request, devices);
 }
 
-ChunkedTraffic LowerExchangeIntoChunks(const topologies::Fabric& fabric, const hardware::Device& device,
-                                       const ExpertExchange& exchange,
-                                       std::span<const std::uint32_t> devices) {
-  sim::CollectiveRequest request;
-  const CollectiveTiming timing = TimingOf(fabric, device, exchange, devices, &request);
-  return LowerIntoChunks(fabric, std::span(&timing, 1), request, devices);
-}
-
 const char* ToText(Kernels kernels) {
   switch (kernels) {
     case Kernels::kNormal:

@@ -66,9 +66,6 @@ hardware::CollectiveTiming ExchangeTiming(const hardware::Exchange& figures, con
 // REQUIRES: the device has figures of these kernels; every node has as many of the devices
 sim::TrafficDescription LowerExchange(const topologies::Fabric& fabric, const hardware::Device& device,
                                       const ExpertExchange& exchange, std::span<const std::uint32_t> devices);
-ChunkedTraffic LowerExchangeIntoChunks(const topologies::Fabric& fabric, const hardware::Device& device,
-                                       const ExpertExchange& exchange,
-                                       std::span<const std::uint32_t> devices);
 
 // Nothing where domains have different numbers of them.
 std::optional<ExchangeGroup> ExchangeGroupOf(const topologies::Fabric& fabric,

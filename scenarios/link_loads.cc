@@ -1,6 +1,7 @@
 #include "scenarios/link_loads.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <numeric>
 #include <utility>
@@ -182,6 +183,31 @@ sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads
     CHECK(weight <= UINT32_MAX);
     description.uses.push_back({use.link, static_cast<std::uint32_t>(weight)});
   }
+  return description;
+}
+
+sim::FlowDescription WithFill(const sim::CoupledFlow& flow, sim::FlowDescription description,
+                              sim::Duration idle, sim::Duration fill) {
+  // So many parts of the time are left to send in, rounded up: what is rounded away is in the limit.
+  constexpr std::uint64_t kParts = 1024, kMostNumerator = 1u << 24;  // of a volume
+  std::uint64_t most = description.weight_denominator;
+  for (const sim::Use& use : description.uses) most = std::max<std::uint64_t>(most, use.weight);
+  const std::uint64_t fitting =
+      std::min(UINT32_MAX / most, (kMostNumerator - 1) / static_cast<std::uint64_t>(flow.numerator));
+  const std::uint64_t parts = std::bit_floor(std::min(kParts, fitting));
+  const sim::Wide whole = sim::Wide{idle.ps()} + fill.ps();
+  const auto sends = static_cast<std::uint64_t>((sim::Wide{idle.ps()} * parts + whole - 1) / whole);
+
+  std::uint64_t common = description.weight_denominator * parts;
+  for (const sim::Use& use : description.uses) common = std::gcd(common, use.weight * sends);
+  for (sim::Use& use : description.uses) use.weight = static_cast<std::uint32_t>(use.weight * sends / common);
+  description.weight_denominator =
+      static_cast<std::uint32_t>(description.weight_denominator * parts / common);
+  description.volume = sim::Volume::OfFraction(flow.size, flow.numerator * static_cast<std::int64_t>(parts),
+                                               flow.denominator * static_cast<std::int64_t>(sends));
+  const sim::Wide rate = (description.volume.femto_bytes() + whole - 1) / whole;
+  description.limit = sim::ByteRate::MilliBytesPerSecond(
+      static_cast<std::int64_t>(std::clamp<sim::Wide>(rate, 1, INT64_MAX)));
   return description;
 }
 

@@ -38,6 +38,16 @@ LinkLoads LoadsOfAllPairs(const topologies::Fabric& fabric, std::span<const std:
 sim::FlowDescription FlowOf(const sim::CoupledFlow& flow, const LinkLoads& loads,
                             const hardware::CollectiveTiming& timing, sim::ByteRate limit);
 
+// The same flow with `fill` spread over it: alone it takes `idle` + `fill`, and when other traffic slows it
+// down both take longer. It is thinner by as much as it is longer, so that every link carries the bytes that
+// it did: a connection that at times has nothing to send. Slowed down s times by others, it takes s `idle` +
+// (s - 1) `fill`, and never less than alone. What fills over links that nobody else is on would take `fill`,
+// over links like the slow one s `fill`: so it is off by a `fill` at most either way where s is small, and by
+// fill/idle where it is large. Nothing changes where the fill is below a thousandth of it. REQUIRES:
+// `description` is FlowOf(flow, ...), which alone takes `idle`
+sim::FlowDescription WithFill(const sim::CoupledFlow& flow, sim::FlowDescription description,
+                              sim::Duration idle, sim::Duration fill);
+
 // `rate` in 10^-3 B/s; rounded up. At most a quarter of the clock's range, so
 // that sums hold; what takes that long cannot be simulated anyway.
 sim::Duration TimeAt(sim::Volume volume, sim::Wide rate);

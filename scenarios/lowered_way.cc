@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "sim/collective/nccl_tuner.h"
 
@@ -88,55 +89,84 @@ sim::Wide ProgressAt(const sim::CoupledFlow& flow, std::size_t edge, sim::ByteRa
                      : std::max<sim::Wide>(sim::Wide{rate.milli()} * flow.weight_denominator / weight, 1);
 }
 
-// By step of a path: how long a loop is on its way to the end of it, and from there to its own end, by the
-// longest way.
+// A way through a path, and what of it is over edges inside domains.
+struct Way {
+  sim::Duration all, inside;
+  friend bool operator<(const Way& a, const Way& b) { return a.all < b.all; }
+  friend Way operator+(const Way& a, const Way& b) { return {a.all + b.all, a.inside + b.inside}; }
+};
+
+// By step of a path: how long a loop is on its way to the beginning of it, over it, and from there to its own
+// end, by the longest way.
 struct LongestWays {
-  std::vector<sim::Duration> until, beyond;
+  std::vector<Way> until, over, beyond;
 };
 
 LongestWays LongestWaysOf(const sim::CoupledFlow& flow, const std::vector<sim::ByteRate>& rates,
-                          std::uint32_t loops) {
+                          const std::vector<bool>& crosses, std::uint32_t loops) {
   std::uint32_t moments = 0;
   for (const sim::PathStep& step : flow.path) moments = std::max({moments, step.from + 1, step.to + 1});
-  std::vector<sim::Duration> took(flow.path.size()), reached(moments), left(moments);
-  LongestWays ways{took, took};
+  std::vector<Way> over(flow.path.size()), reached(moments), left(moments);
+  LongestWays ways{over, over, over};
   for (std::size_t i = 0; i < flow.path.size(); ++i) {
     const sim::PathStep& step = flow.path[i];
     const sim::Volume part =
         sim::Volume::OfFraction(flow.size, step.numerator, std::int64_t{loops} * step.denominator);
-    took[i] = TimeAt(part, rates[step.edge].milli());
-    ways.until[i] = reached[step.from] + took[i];
-    reached[step.to] = std::max(reached[step.to], ways.until[i]);
+    const sim::Duration took = TimeAt(part, rates[step.edge].milli());
+    ways.over[i] = {took, crosses[step.edge] ? sim::Duration() : took};
+    ways.until[i] = reached[step.from];
+    reached[step.to] = std::max(reached[step.to], ways.until[i] + ways.over[i]);
   }
   for (std::size_t i = flow.path.size(); i-- > 0;) {
     const sim::PathStep& step = flow.path[i];
     ways.beyond[i] = left[step.to];
-    left[step.from] = std::max(left[step.from], took[i] + left[step.to]);
+    left[step.from] = std::max(left[step.from], ways.over[i] + left[step.to]);
   }
   return ways;
 }
 
 // Loops follow each other on each edge, so the last one ends when it has gone its way behind all others on
 // one of its edges. The worst edge counts, and of several flows the last one to end.
-sim::Duration FillTime(const Planned& plan, const EdgeRates& rates, const Lowered& lowered,
-                       sim::Bytes chunk) {
-  sim::Duration last, slowest;
+Fill FillOf(const Planned& plan, const EdgeRates& rates, const Lowered& lowered, sim::Bytes chunk) {
+  sim::Duration last, inside, slowest;
+  bool any_crosses = false;
   for (std::size_t i = 0; i < plan.collective.flows.size(); ++i) {
     const sim::CoupledFlow& flow = plan.collective.flows[i];
     const std::uint32_t loops = sim::LoopsOf(flow.size, chunk, flow.chunks_a_loop);
     const sim::Volume volume = lowered.traffic.flows[i].volume;
     const sim::Volume of_a_loop =
         sim::Volume::OfFraction(flow.size, flow.numerator, flow.denominator * std::int64_t{loops});
-    const LongestWays ways = LongestWaysOf(flow, rates[i], loops);
+    const std::vector<bool>& crosses = plan.crosses[i];
+    any_crosses = any_crosses || std::find(crosses.begin(), crosses.end(), true) != crosses.end();
+    const LongestWays ways = LongestWaysOf(flow, rates[i], crosses, loops);
     for (std::size_t s = 0; s < flow.path.size(); ++s) {
       const std::uint32_t edge = flow.path[s].edge;
       const sim::Wide progress = ProgressAt(flow, edge, rates[i][edge]);
-      const sim::Duration others = TimeAt(volume, progress) - TimeAt(of_a_loop, progress);
-      last = std::max(last, ways.until[s] + ways.beyond[s] + others);
+      const sim::Duration all = TimeAt(volume, progress);
+      const auto behind_others = [&](const Way& around, sim::Duration on_edge) {
+        if (around.all + on_edge <= last) return;
+        last = around.all + on_edge;
+        inside = around.inside;
+      };
+      if (!flow.mixes_loops) {
+        behind_others(ways.until[s] + ways.beyond[s], ways.over[s].all + all - TimeAt(of_a_loop, progress));
+        continue;
+      }
+      // The edge is busy from when it can begin with a first loop to when it is through with the last step of
+      // the last, and each step by itself must serve all loops.
+      behind_others(ways.until[s] + ways.beyond[s], std::int64_t{loops} * ways.over[s].all);
+      const auto on_edge = [&](const sim::PathStep& step) { return step.edge == edge; };
+      const auto last_step = std::find_if(flow.path.rbegin(), flow.path.rend(), on_edge);
+      const auto end = static_cast<std::size_t>(flow.path.rend() - last_step - 1);
+      if (std::none_of(flow.path.begin(), flow.path.begin() + static_cast<std::ptrdiff_t>(s), on_edge)) {
+        behind_others(ways.until[s] + ways.beyond[end], all);
+      }
     }
     slowest = std::max(slowest, TimeAt(volume, lowered.traffic.flows[i].limit.milli()));
   }
-  return std::max(last - slowest, sim::Duration());
+  const sim::Duration fill = std::max(last - slowest, sim::Duration());
+  inside = any_crosses ? std::min(inside, fill) : sim::Duration();
+  return {inside, fill - inside};
 }
 
 // The same of all its edges.
@@ -171,14 +201,18 @@ sim::Duration LatencyOf(const sim::CollectiveRequest& request, const Planned& pl
 
 Planned PlanOn(const topologies::Fabric& fabric, const sim::CollectiveRequest& request,
                std::span<const std::uint32_t> devices) {
-  Planned plan{sim::PlanCollective(request), {}, {}, sim::GroupOf(request.group).nodes};
+  Planned plan{sim::PlanCollective(request), {}, {}, {}, sim::GroupOf(request.group).nodes};
   for (const sim::CoupledFlow& flow : plan.collective.flows) {
     plan.loads.push_back(flow.all_pairs > 0 ? LoadsOfAllPairs(fabric, devices)
                                             : LoadsOf(fabric, devices, flow.edges));
     std::vector<LinkLoads>& edges = plan.edges.emplace_back();
+    std::vector<bool>& crosses = plan.crosses.emplace_back();
     if (flow.path.empty()) continue;
+    const std::vector<std::uint32_t>& domain = request.group.domain;
     for (const sim::EdgeLoad& edge : flow.edges) {
       edges.push_back(LoadsOf(fabric, devices, std::span(&edge, 1)));
+      const bool at_switch = edge.from == sim::kNvSwitch || edge.to == sim::kNvSwitch;
+      crosses.push_back(!at_switch && domain[edge.from] != domain[edge.to]);
     }
   }
   return plan;
@@ -198,8 +232,13 @@ Lowered WithTiming(const topologies::Fabric& fabric, const sim::CollectiveReques
     if (loops) limit = ProgressAt(flows[i], lowered.rates[i]);
     lowered.traffic.flows.push_back(FlowOf(flows[i], plan.loads[i], timing, limit));
   }
-  if (loops) lowered.fill = FillTime(plan, lowered.rates, lowered, chunk);
-  lowered.traffic.latency = LatencyOf(request, plan, timing) + lowered.fill;
+  if (loops) lowered.fill = FillOf(plan, lowered.rates, lowered, chunk);
+  for (std::size_t i = 0; i < flows.size() && lowered.fill.spread > sim::Duration(); ++i) {
+    sim::FlowDescription& flow = lowered.traffic.flows[i];
+    const sim::Duration alone = TimeAt(flow.volume, flow.limit.milli());
+    flow = WithFill(flows[i], std::move(flow), alone, lowered.fill.spread);
+  }
+  lowered.traffic.latency = LatencyOf(request, plan, timing) + lowered.fill.inside;
   lowered.traffic.name = sim::ToText(request.kind);
   lowered.traffic.size = request.size;
   return lowered;

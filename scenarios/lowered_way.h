@@ -21,12 +21,19 @@ struct Planned {
   sim::CollectivePlan collective;
   std::vector<LinkLoads> loads;  // by flow
   std::vector<std::vector<LinkLoads>>
-      edges;  // by flow: each edge by itself, of what moves in loops; else empty
+      edges;                               // by flow: each edge by itself, of what moves in loops; else empty
+  std::vector<std::vector<bool>> crosses;  // by flow and edge, likewise: from one domain into another
   std::uint32_t nodes = 1;
 };
 
 Planned PlanOn(const topologies::Fabric& fabric, const sim::CollectiveRequest& request,
                std::span<const std::uint32_t> devices);
+
+// What a collective takes alone for the first loop to come through, or the last one.
+struct Fill {
+  sim::Duration inside;  // over edges inside domains, of a collective that crosses between them: latency
+  sim::Duration spread;  // all other, which is longer when traffic beside it is in the way
+};
 
 // One way's traffic, and the parts that the chunk expansion needs too.
 struct Lowered {
@@ -34,7 +41,7 @@ struct Lowered {
   const hardware::CollectiveTiming* timing = nullptr;  // null: nothing to send
   std::vector<sim::ByteRate> limits;                   // by flow; zero = none
   EdgeRates rates;                                     // by flow and edge; empty where nothing moves in loops
-  sim::Duration fill;                                  // what of the latency is fill
+  Fill fill;
 };
 
 // REQUIRES: the plan has flows; `timing` outlives the result

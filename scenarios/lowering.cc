@@ -283,7 +283,7 @@ WayAndTraffic LowerByWay(const topologies::Fabric& fabric, const CollectiveCosts
     return {std::nullopt, {.name = sim::ToText(planner.request().kind), .size = planner.request().size}};
   }
   Candidate taken = planner.Take();
-  return {taken.way, std::move(taken.lowered.traffic)};
+  return {taken.way, std::move(taken.lowered.traffic), taken.lowered.fill.spread};
 }
 
 ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const CollectiveCosts& costs,
@@ -301,7 +301,7 @@ ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const Collectiv
   if (!planner.Sends()) return chunked;
   const Candidate taken = planner.Take();
   const Lowered& whole = taken.lowered;
-  chunked.rendezvous.latency = whole.traffic.latency - whole.fill;  // the transfers fill by themselves
+  chunked.rendezvous.latency = whole.traffic.latency - whole.fill.inside;  // the transfers fill by themselves
   sim::CollectiveRequest same = planner.request();
   if (sim::FunctionOf(same.kind)) same.algorithm = taken.way.algorithm;
 
@@ -331,9 +331,7 @@ ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const Collectiv
     sim::ByteRate limit = limit_of({transfer.from, transfer.to, transfer.lane});
     if (!whole.rates.empty()) {
       const std::map<Edge, std::size_t>& edges = edge_of[channel];
-      auto found = edges.find({transfer.from, transfer.to, transfer.lane});
-      if (found == edges.end()) found = edges.find({transfer.from, transfer.to, 0});
-      limit = whole.rates[channel][found->second];
+      limit = whole.rates[channel][edges.at({transfer.from, transfer.to, transfer.lane})];
     }
     traffic.flows.push_back(FlowOf({.size = transfer.size}, loads->second, *whole.timing, limit));
     chunked.transfers.push_back({std::move(traffic), transfer.from, transfer.to, 2 * channel + transfer.lane,

@@ -5,11 +5,11 @@
 // summed per link, is one coupled flow. Latency and wire overhead come from the device's
 // figures for that algorithm and protocol.
 //
-// The fill of what moves in loops (broadcast, trees, NVLS) is latency too: what the last loop takes to its
+// The fill of what moves in loops (broadcast, trees, NVLS) is what the last loop takes to its
 // end, behind all others on the edge of its way that holds it up longest, beyond what the slowest edge needs
-// anyway; each edge at the rate that it has while all channels are busy. So it is not stretched when other
-// traffic slows the flow down, and fast edges inside a node are not charged at the rate of the slow ones
-// between nodes.
+// anyway; each edge at the rate that it has while all channels are busy, so that fast edges inside a node are
+// not charged at the rate of the slow ones between nodes. It is spread over the flow, which is as much
+// thinner as it is longer: when other traffic slows the flow down, its fill takes longer too.
 
 #ifndef SCENARIOS_LOWERING_H_
 #define SCENARIOS_LOWERING_H_
@@ -71,6 +71,7 @@ std::optional<CollectiveWay> WayOf(const topologies::Fabric& fabric, const Colle
 struct WayAndTraffic {
   std::optional<CollectiveWay> way;
   sim::TrafficDescription traffic;
+  sim::Duration spread_fill = {};  // what of the time of its flows alone is fill
 };
 WayAndTraffic LowerByWay(const topologies::Fabric& fabric, const CollectiveCosts& costs,
                          sim::CollectiveRequest request, std::span<const std::uint32_t> devices,

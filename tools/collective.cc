@@ -152,7 +152,8 @@ ring      members of a node in the order of their places; where NVLinks join the
           grid says its sizes, the fastest-counting dimension first: ring:8,direct:4 are 32 ranks.
 by chunk  with --chunk: the same transfer by transfer, the oracle; diff is how far the time is above it.
 
---background "alltoall 0-31 64M" starts again where it ends, until all that is measured has ended.
+--background "alltoall 0-31 64M" is under way when what is measured starts, its data on the links, and starts
+  again where it ends until all of that has ended.
 --job "all_reduce 0-7 1G" --job "broadcast 0-3 256M root 2": all start together, sizes as they are. Jobs
   that share ranks run side by side there, each on a stream of its own.
 --operations FILE has a line an operation; a rank's run in order, those of a group meet in order:

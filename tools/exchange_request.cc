@@ -77,7 +77,11 @@ ExchangeRequest ReadExchangeRequest(const Arguments& arguments, const NamedClust
       arguments.value("tokens", exchange.kernels == Kernels::kLowLatency ? "128" : "4096"), errors);
   if (auto ranks = ReadRanks(arguments, cluster.ranks(), errors)) request.ranks = *std::move(ranks);
   ReadJobs(arguments, "background", cluster.ranks(), &request.options.background, errors);
-  request.options.chunks = arguments.has("chunk");
+  if (arguments.has("chunk")) {
+    errors->push_back("--chunk: is not of " + arguments.positional[0] +
+                      ", whose kernels' rates are measured " +
+                      "ones, for which chunks are no second opinion; leave it out");
+  }
   if (errors->size() > before) return request;
   for (const std::string& why : scenarios::WhyNotExchange(cluster, exchange, request.ranks)) {
     errors->push_back(why);

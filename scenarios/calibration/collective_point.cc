@@ -46,7 +46,7 @@ class Prober {
   }
 
   struct Times {
-    double latency = 0, flows = 0;  // s
+    double latency = 0, flows = 0;  // s; the fill is latency here
   };
 
   template <typename Change>
@@ -55,8 +55,10 @@ class Prober {
     for (const CollectiveTiming& timing : device_.collective_timing) timings.push_back(change(timing));
     CollectiveCosts costs(device_);
     costs.timing = timings;
-    const sim::TrafficDescription traffic = LowerCollective(fabric_, costs, row_.kind, row_.bytes, ranks_);
-    return {traffic.latency.seconds(), (IdleTime(fabric_, traffic) - traffic.latency).seconds()};
+    const auto [way, traffic, fill] =
+        LowerByWay(fabric_, costs, {.kind = row_.kind, .size = row_.bytes}, ranks_);
+    const sim::Duration latency = traffic.latency + fill;
+    return {latency.seconds(), (IdleTime(fabric_, traffic) - latency).seconds()};
   }
 
   // Nothing where NCCL would fail.

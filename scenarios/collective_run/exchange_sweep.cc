@@ -19,11 +19,6 @@ double ExchangeRow::rdma() const { return RateIn(volume.to_nodes, time); }
 double ExchangeRow::nvlink() const { return RateIn(volume.to_ranks, time); }
 double ExchangeRow::out_of_node() const { return RateIn(volume.out_of_node, time); }
 
-std::optional<double> ExchangeRow::chunk_difference() const {
-  if (!chunk_time || *chunk_time == sim::Duration()) return std::nullopt;
-  return time.seconds() / chunk_time->seconds() - 1;
-}
-
 std::vector<std::string> WhyNotExchange(const Cluster& cluster, const ExpertExchange& exchange,
                                         std::span<const std::uint32_t> ranks) {
   constexpr std::size_t kMostMembersOfPairs = 4096;
@@ -72,6 +67,7 @@ sim::Result<ExchangeTable> PlayExchanges(const Cluster& cluster, ExpertExchange 
                                          const std::vector<std::uint32_t>& ranks,
                                          const std::vector<std::int64_t>& tokens,
                                          const PlayOptions& options) {
+  CHECK(!options.chunks);
   ExchangeTable table{.group = ExchangeGroupOf(cluster.fabric, ranks).value(),
                       .rows = {},
                       .background = options.background,
@@ -84,32 +80,15 @@ sim::Result<ExchangeTable> PlayExchanges(const Cluster& cluster, ExpertExchange 
     row.volume = VolumeOf(exchange, table.group);
     row.job.exchange = exchange;
     row.job.size = row.volume.request.size;
-    if (options.chunks) {
-      const std::int64_t transfers = MostTransfersOf(cluster, row.job);
-      if (transfers > kMostTransfers) {
-        return sim::Error{"--chunk: transfer by transfer, " + Count(each) + " tokens take up to " +
-                          Count(transfers) + " transfers; at most " + Count(kMostTransfers) +
-                          " are played, and fewer ranks or tokens would do"};
-      }
-    }
-    for (const bool chunks : {false, true}) {
-      if (chunks && (!options.chunks || table.stopped)) continue;
-      sim::Result<PlayedJobs> played = PlayJobs(cluster, {.jobs = {row.job},
-                                                          .background = options.background,
-                                                          .chunks = chunks,
-                                                          .log_rates = options.log_rates && !chunks,
-                                                          .go_on = options.go_on});
-      if (!played.ok()) return played.error();
-      table.stopped = table.stopped || played.value().stopped;
-      if (table.stopped) break;
-      if (chunks) {
-        row.chunk_time = played.value().time[0];
-        continue;
-      }
-      row.time = played.value().time[0];
-      table.last = std::move(played).value();
-    }
+    sim::Result<PlayedJobs> played = PlayJobs(cluster, {.jobs = {row.job},
+                                                        .background = options.background,
+                                                        .log_rates = options.log_rates,
+                                                        .go_on = options.go_on});
+    if (!played.ok()) return played.error();
+    table.stopped = played.value().stopped;
     if (table.stopped) return table;
+    row.time = played.value().time[0];
+    table.last = std::move(played).value();
     table.rows.push_back(std::move(row));
   }
   return table;

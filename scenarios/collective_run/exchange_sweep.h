@@ -16,13 +16,11 @@ struct ExchangeRow {
   CollectiveJob job;  // job.exchange is filled
   ExchangeVolume volume;
   sim::Duration time;
-  std::optional<sim::Duration> chunk_time;  // of the oracle, transfer by transfer
 
   // 10^9 B/s as DeepEP prints them, a rank's own tokens among them; 0 where it takes no time.
   double rdma() const;
   double nvlink() const;
   double out_of_node() const;  // what the NIC carries
-  std::optional<double> chunk_difference() const;
 };
 
 struct ExchangeTable {
@@ -40,7 +38,8 @@ std::vector<std::string> WhyNotExchange(const Cluster& cluster, const ExpertExch
                                         std::span<const std::uint32_t> ranks);
 
 // A play for each number of tokens; `exchange.tokens` is not looked at.
-// Error: as PlayJobs; too many transfers for the oracle. REQUIRES: WhyNotExchange says nothing
+// There is no chunk form: rates are measured ones of the whole exchange, and chunks would have the same.
+// Error: as PlayJobs. REQUIRES: WhyNotExchange says nothing; no `options.chunks`
 sim::Result<ExchangeTable> PlayExchanges(const Cluster& cluster, ExpertExchange exchange,
                                          const std::vector<std::uint32_t>& ranks,
                                          const std::vector<std::int64_t>& tokens, const PlayOptions& options);

@@ -80,7 +80,7 @@ WayAndTraffic LowerJobByWay(const Cluster& cluster, const CollectiveJob& job) {
 }
 
 ChunkedTraffic LowerJobIntoChunks(const Cluster& cluster, const CollectiveJob& job) {
-  if (job.exchange) return LowerExchangeIntoChunks(cluster.fabric, cluster.device, *job.exchange, job.ranks);
+  CHECK(!job.exchange);
   return LowerIntoChunks(cluster.fabric, cluster.device, RequestOf(cluster, job), MembersOf(job));
 }
 

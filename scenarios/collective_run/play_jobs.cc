@@ -17,13 +17,22 @@ class Writer {
   explicit Writer(const Cluster& cluster)
       : cluster_(cluster), builder_(cluster.ranks(), CapacitiesOf(cluster.fabric)) {}
 
-  // `rounds` of them, one after the other; returns the seats that end them, one a round.
+  // Returns the seat that ends it.
   std::vector<sim::TaskId> WriteFlows(const CollectiveJob& job, const sim::TrafficDescription& lowered,
-                                      std::int64_t rounds, std::uint32_t number) {
+                                      std::uint32_t number) {
+    return {Meet(StreamsOf(job), builder_.AddTraffic(lowered), LabelOf(job, 0), number)};
+  }
+
+  // `rounds` of them, one after the other; returns the seats that end them, one a round.
+  std::vector<sim::TaskId> WriteBackground(const CollectiveJob& job, const sim::TrafficDescription& lowered,
+                                           std::int64_t rounds, std::uint32_t number) {
     const std::vector<sim::StreamId> streams = StreamsOf(job);
+    sim::TrafficDescription under_way = lowered;
+    under_way.latency = {};
+    std::vector<sim::TaskId> ends = {Meet(streams, builder_.AddTraffic(under_way), LabelOf(job, 0), number)};
+    if (rounds == 1) return ends;
     const sim::TrafficId traffic = builder_.AddTraffic(lowered);
-    std::vector<sim::TaskId> ends;
-    for (std::int64_t round = 0; round < rounds; ++round) {
+    for (std::int64_t round = 1; round < rounds; ++round) {
       ends.push_back(Meet(streams, traffic, LabelOf(job, round), number));
     }
     return ends;
@@ -102,12 +111,12 @@ sim::Result<Attempt> Play(const Cluster& cluster, const PlayRequest& request, co
   std::uint32_t number = 0;
   for (std::size_t i = 0; i < request.jobs.size(); ++i) {
     job_tasks.push_back(request.chunks ? writer.WriteChunks(request.jobs[i], lowered.chunked[i], number)
-                                       : writer.WriteFlows(request.jobs[i], lowered.jobs[i], 1, number));
+                                       : writer.WriteFlows(request.jobs[i], lowered.jobs[i], number));
     ++number;
   }
   for (std::size_t i = 0; i < request.background.size(); ++i) {
     background_tasks.push_back(
-        writer.WriteFlows(request.background[i], lowered.background[i], rounds[i], number++));
+        writer.WriteBackground(request.background[i], lowered.background[i], rounds[i], number++));
   }
   Attempt attempt;
   PlayedJobs& played = attempt.played;

@@ -15,11 +15,13 @@
 namespace scenarios {
 
 struct PlayRequest {
-  std::vector<CollectiveJob> jobs;        // all start at time zero, each on a stream of its own
-  std::vector<CollectiveJob> background;  // each starts again where it ends, until all jobs have ended
-  bool chunks = false;                    // the jobs transfer by transfer; the background as coupled flows
-  bool log_rates = false;                 // fill Timeline::rates
-  std::function<bool()> go_on = {};       // asked now and then; empty: always
+  std::vector<CollectiveJob> jobs;  // all start at time zero, each on a stream of its own
+  // Each starts again where it ends, until all jobs have ended. It is under way when they start: its first
+  // round has data on its links from time zero, without the latency that later ones begin with.
+  std::vector<CollectiveJob> background;
+  bool chunks = false;               // the jobs transfer by transfer; the background as coupled flows
+  bool log_rates = false;            // fill Timeline::rates
+  std::function<bool()> go_on = {};  // asked now and then; empty: always
 };
 
 struct PlayedJobs {

@@ -1,6 +1,5 @@
 #include "scenarios/output/exchange_output.h"
 
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -55,18 +54,12 @@ std::string ExchangeRowText(const ExchangeRow& row, bool several_nodes) {
               row.volume.to_nodes, row.volume.to_ranks, row.volume.out_of_node, row.time.seconds() * 1e6);
   text += several_nodes ? Printed("  %7.2f  %7.2f  %7.2f", row.rdma(), row.nvlink(), row.out_of_node())
                         : Printed("  %7s  %7.2f  %7s", "-", row.nvlink(), "-");
-  if (row.chunk_time) {
-    const double difference = 100 * row.chunk_difference().value_or(0);
-    text += Printed("  %9.2f  %5.1f", row.chunk_time->seconds() * 1e6,
-                    std::abs(difference) < 0.05 ? 0.0 : difference);
-  }
   return text + '\n';
 }
 
 }  // namespace
 
 std::string ExchangeText(const ExchangeTable& table, const Cluster& cluster, const CollectiveHead& head) {
-  const bool chunks = table.rows[0].chunk_time.has_value();
   std::string text =
       "# " + std::to_string(cluster.ranks()) + " x " + head.hardware + " on " + head.topology + '\n';
   text += ExchangeHead(table);
@@ -75,10 +68,8 @@ std::string ExchangeText(const ExchangeTable& table, const Cluster& cluster, con
   }
   text += "#\n" + Printed("# %10s  %12s  %12s  %12s  %9s  %7s  %7s  %7s", "tokens", "to nodes", "to ranks",
                           "out of node", "time", "RDMA", "NVLink", "NIC");
-  if (chunks) text += Printed("  %9s  %5s", "by chunk", "diff");
   text += '\n' + Printed("# %10s  %12s  %12s  %12s  %9s  %7s  %7s  %7s", "(a rank)", "(B)", "(B)", "(B)",
                          "(us)", "(GB/s)", "(GB/s)", "(GB/s)");
-  if (chunks) text += Printed("  %9s  %5s", "(us)", "(%)");
   text += '\n';
   for (const ExchangeRow& row : table.rows) text += ExchangeRowText(row, table.group.nodes > 1);
   return text +
@@ -113,7 +104,6 @@ std::string ExchangeJson(const ExchangeTable& table, const Cluster& cluster, con
         {"to_ranks_bytes", row.volume.to_ranks}, {"out_of_node_bytes", row.volume.out_of_node},
         {"time_s", row.time.seconds()},          {"rdma_gb_per_s", row.rdma()},
         {"nvlink_gb_per_s", row.nvlink()},       {"nic_gb_per_s", row.out_of_node()}};
-    if (row.chunk_time) one["chunk_time_s"] = row.chunk_time->seconds();
     json["rows"].push_back(std::move(one));
   }
   json["background"] = ExchangeDocument::array();

@@ -8,7 +8,8 @@
 //   directly         1/ni of it to each other member of its line
 //
 // for each of the two. Loops of chunks follow each other, so that all dimensions work at once: the busiest
-// one sets the rate, and the others are the fill.
+// one sets the rate, and the others are the fill. While a loop is in one dimension, the one behind it is in
+// that before; so of all-reduce a link scatters for a loop and then gathers for an earlier one.
 //
 // Leaves out: parts of the buffer that begin with other dimensions, which would use all of them alike.
 //
@@ -16,6 +17,7 @@
 // Computation 19 (2007), section 7 (meshes).
 
 #include <algorithm>
+#include <deque>
 #include <string>
 
 #include "sim/base/check.h"
@@ -42,6 +44,12 @@ struct Grid {
   // Neighbours on both sides get a half each. In a line of two they are the same.
   bool BothWays(std::size_t d) const {
     return dimensions[d].algorithm == DimensionAlgorithm::kRing && size(d) > 2;
+  }
+  bool AnyBothWays() const {
+    for (std::size_t d = 0; d < dimensions.size(); ++d) {
+      if (BothWays(d)) return true;
+    }
+    return false;
   }
   bool Direct(std::size_t d) const { return dimensions[d].algorithm == DimensionAlgorithm::kDirect; }
 };
@@ -81,14 +89,16 @@ void AddEdges(const Grid& grid, std::size_t d, std::vector<EdgeLoad>* edges) {
 }
 
 // Writes the transfers of one loop. Each part of the data is a member's in the end (or was in the
-// beginning), and is cut into two pieces that go round the other way. A piece is what one transfer carries.
+// beginning), and is cut into two pieces where they go round the other way. A piece is what one transfer
+// carries.
 class LoopWriter {
  public:
   LoopWriter(const Grid& grid, Bytes loop, std::uint32_t first_piece, std::vector<Transfer>* transfers)
       : grid_(grid),
         loop_(loop),
         first_piece_(first_piece),
-        came_(std::size_t{grid.members} * grid.members * 2),
+        halves_(grid.AnyBothWays() ? 2 : 1),
+        came_(std::size_t{grid.members} * grid.members * halves_),
         transfers_(*transfers) {}
 
   void Scatter(std::size_t d) { Go(d, true); }
@@ -99,7 +109,7 @@ class LoopWriter {
     const std::uint32_t n = grid_.size(d);
     for (std::uint32_t step = 0; step + 1 < n; ++step) {
       for (std::uint32_t member = 0; member < grid_.members; ++member) {
-        for (std::uint32_t half = 0; half < 2; ++half) Step(d, scatters, step, member, half);
+        for (std::uint32_t half = 0; half < halves_; ++half) Step(d, scatters, step, member, half);
       }
     }
   }
@@ -120,16 +130,17 @@ class LoopWriter {
     for (std::uint32_t part = 0; part < grid_.members; ++part) {
       bool has = grid_.PlaceOf(part, d) == block;
       for (std::size_t e = 0; e < d && has; ++e) has = grid_.PlaceOf(part, e) == grid_.PlaceOf(member, e);
-      if (has) Send(member, grid_.At(member, d, to), part, half, scatters);
+      if (has) Send(member, grid_.At(member, d, to), part, half, scatters, grid_.BothWays(d));
     }
   }
 
   std::vector<std::uint32_t>& Came(std::uint32_t member, std::uint32_t part, std::uint32_t half) {
-    return came_[(std::size_t{member} * grid_.members + part) * 2 + half];
+    return came_[(std::size_t{member} * grid_.members + part) * halves_ + half];
   }
 
-  void Send(std::uint32_t from, std::uint32_t to, std::uint32_t part, std::uint32_t half, bool scatters) {
-    const Bytes size = PartSize(PartSize(loop_, grid_.members, part), 2, half);
+  void Send(std::uint32_t from, std::uint32_t to, std::uint32_t part, std::uint32_t half, bool scatters,
+            bool both_ways) {
+    const Bytes size = PartSize(PartSize(loop_, grid_.members, part), halves_, half);
     if (size == Bytes(0)) return;
     const auto index = static_cast<std::uint32_t>(transfers_.size());
     transfers_.push_back({.from = from,
@@ -138,15 +149,17 @@ class LoopWriter {
                           .after = Came(from, part, half),
                           .piece = first_piece_ + 2 * part + half,
                           .reduces = scatters,
-                          .channel = 0,
-                          .lane = scatters ? 0u : 1u});
+                          .channel = 0});
     if (!scatters) Came(to, part, half).clear();
     Came(to, part, half).push_back(index);
+    // Where halves go the same way, one behind the other, neither goes on before both are there.
+    if (half == 1 && !both_ways) Came(to, part, 0).push_back(index);
   }
 
   const Grid& grid_;
   Bytes loop_;
   std::uint32_t first_piece_;
+  std::uint32_t halves_;
   std::vector<std::vector<std::uint32_t>> came_;  // by member and piece: transfers that brought it
   std::vector<Transfer>& transfers_;
 };
@@ -167,7 +180,7 @@ const char* ToText(DimensionAlgorithm algorithm) {
 
 CollectivePlan PlanByDimension(const CollectiveRequest& request) {
   const Grid grid = GridOf(request);
-  CoupledFlow flow{.size = request.size, .edges = {}, .chunks_a_loop = grid.size(0)};
+  CoupledFlow flow{.size = request.size, .edges = {}, .chunks_a_loop = grid.size(0), .mixes_loops = true};
   CollectivePlan plan;
   std::uint32_t most = 1;
   std::vector<PathStep> scatter;  // in the order of dimensions
@@ -212,10 +225,28 @@ std::vector<Transfer> ExpandByDimension(const CollectiveRequest& request, Bytes 
   const Grid grid = GridOf(request);
   std::vector<Transfer> transfers;
   const std::uint32_t loops = LoopsOf(request.size, chunk, grid.size(0));
-  for (std::uint32_t loop = 0; loop < loops; ++loop) {
-    LoopWriter writer(grid, PartSize(request.size, loops, loop), loop * 2 * grid.members, &transfers);
-    for (std::size_t d = 0; d < grid.dimensions.size() && Scatters(request.kind); ++d) writer.Scatter(d);
-    for (std::size_t d = grid.dimensions.size(); d-- > 0 && Gathers(request.kind);) writer.Gather(d);
+  const auto dimensions = static_cast<std::uint32_t>(grid.dimensions.size());
+  const std::uint32_t scatters = Scatters(request.kind) ? dimensions : 0;
+  const std::uint32_t stages = scatters + (Gathers(request.kind) ? dimensions : 0);
+  std::deque<LoopWriter> writers;  // of loops under way, the oldest first
+  std::uint32_t oldest = 0;
+  for (std::uint32_t turn = 0; turn + 1 < loops + stages; ++turn) {
+    if (turn < loops) {
+      writers.emplace_back(grid, PartSize(request.size, loops, turn), turn * 2 * grid.members, &transfers);
+    }
+    for (std::uint32_t stage = 0; stage < stages && stage <= turn; ++stage) {
+      const std::uint32_t loop = turn - stage;
+      if (loop >= loops) continue;
+      LoopWriter& writer = writers[loop - oldest];
+      if (stage < scatters) {
+        writer.Scatter(stage);
+      } else {
+        writer.Gather(stages - 1 - stage);
+      }
+    }
+    if (turn + 1 < stages) continue;
+    writers.pop_front();
+    ++oldest;
   }
   return transfers;
 }

@@ -68,9 +68,12 @@ bool Sends(const CollectiveRequest& request) {
 
 // Chunks that a receiver's buffer of 8 steps holds: a ring's are 4 steps each, others' are one.
 // Those that are not NCCL's read or write their peers' memory itself: none.
+// PAT's expansion knows its own.
 // Source: NCCL, src/include/device.h (NCCL_STEPS), src/include/collectives.h (chunk steps).
 std::optional<std::uint32_t> SlotsOf(Algorithm algorithm) {
-  if (IsCustom(algorithm) || algorithm == Algorithm::kByDimension) return std::nullopt;
+  if (IsCustom(algorithm) || algorithm == Algorithm::kByDimension || algorithm == Algorithm::kPat) {
+    return std::nullopt;
+  }
   return algorithm == Algorithm::kRing ? 2 : 8;
 }
 

@@ -90,8 +90,7 @@ inline constexpr std::uint32_t kNvSwitch = UINT32_MAX;
 struct EdgeLoad {
   std::uint32_t from = 0, to = 0;  // positions in the group, or one of them kNvSwitch
   std::uint32_t weight = 1;
-  std::uint32_t lane =
-      0;  // of the transfers that it stands for; 0 for all of them where lanes are not told apart
+  std::uint32_t lane = 0;  // of the transfers that it stands for
 };
 
 // One step of a loop on its way: between two moments, over an edge that a part of the loop crosses then.
@@ -117,6 +116,9 @@ struct CoupledFlow {
   // steps that lead to where it starts. Empty: all edges work from the start.
   std::vector<PathStep> path = {};
   std::uint32_t chunks_a_loop = 1;  // a loop is this many chunks of `size`
+  // An edge with several steps is busy with any of them, of whichever loop; else it is through with a loop
+  // before it begins the next.
+  bool mixes_loops = false;
 };
 
 // Bytes are cut into the fewest near-equal loops of at most `chunks_a_loop` chunks of at most `chunk`.

@@ -17,6 +17,9 @@
 namespace sim {
 namespace {
 
+// Of a receiver's buffer, a part each. Source: NCCL, src/include/device.h (NCCL_STEPS).
+constexpr std::uint32_t kSlots = 8;
+
 std::uint32_t StepsOf(std::uint32_t n) { return static_cast<std::uint32_t>(std::bit_width(n - 1)); }
 
 // How many parts cross the distance 2^step: those whose last hop it is.
@@ -66,8 +69,9 @@ std::vector<Transfer> ExpandPat(const CollectiveRequest& request, Bytes chunk) {
   const std::uint32_t loops = LoopsOf(request.size, chunk, n);
   const bool gathers = request.kind == CollectiveKind::kAllGather;
   std::vector<Transfer> transfers;
-  // By member and step: the last on the edge.
-  std::vector<std::optional<std::uint32_t>> last(std::size_t{n} * StepsOf(n));
+  std::vector<std::vector<std::uint32_t>> passed_on;  // by transfer: which ones took what it brought
+  // By the part's nearer end and step: what went over the edge.
+  std::vector<std::vector<std::uint32_t>> sent(std::size_t{n} * StepsOf(n));
   for (std::uint32_t loop = 0; loop < loops; ++loop) {
     const Bytes size = PartSize(request.size, loops, loop);
     // By member and part: what brought it there, all that was added there.
@@ -83,10 +87,22 @@ std::vector<Transfer> ExpandPat(const CollectiveRequest& request, Bytes chunk) {
           const std::uint32_t from = gathers ? near : far, to = gathers ? far : near;
           Transfer transfer{from,    to, bytes, arrived[std::size_t{from} * n + part], loop * n + part,
                             !gathers};
-          auto& before = last[std::size_t{near} * StepsOf(n) + step];
-          if (before) transfer.after.push_back(*before);
-          before = static_cast<std::uint32_t>(transfers.size());
-          arrived[std::size_t{to} * n + part].push_back(*before);
+          std::vector<std::uint32_t>& before = sent[std::size_t{near} * StepsOf(n) + step];
+          if (!before.empty()) transfer.after.push_back(before.back());
+          for (const std::uint32_t earlier : arrived[std::size_t{from} * n + part]) {
+            passed_on[earlier].push_back(static_cast<std::uint32_t>(transfers.size()));
+          }
+          passed_on.emplace_back();
+          if (before.size() >= kSlots) {
+            const std::size_t number = before.size() - kSlots;
+            const std::vector<std::uint32_t>& users = passed_on[before[number]];
+            transfer.after.insert(transfer.after.end(), users.begin(), users.end());
+            if (gathers && users.empty()) {
+              transfer.after.push_back(sent[std::size_t{to} * StepsOf(n) + step][number]);
+            }
+          }
+          arrived[std::size_t{to} * n + part].push_back(static_cast<std::uint32_t>(transfers.size()));
+          before.push_back(static_cast<std::uint32_t>(transfers.size()));
           transfers.push_back(std::move(transfer));
         }
       }

@@ -1,8 +1,12 @@
 #include "tests/coupled_flow/differences.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iomanip>
+#include <sstream>
 #include <utility>
 
+#include "sim/base/check.h"
 #include "sim/base/random.h"
 
 namespace coupled_flow {
@@ -64,22 +68,28 @@ std::vector<Case> AllCases() {
   for (const auto& [name, fabric] : {std::pair{"rails", &rails}, {"fat tree", &fat_tree}}) {
     add(name, *fabric, OfEachNode(2, 8, 4), Algorithm::kNvlsTree, CollectiveKind::kAllReduce);
     add(name, *fabric, OfEachNode(8, 8, 4), Algorithm::kNvlsTree, CollectiveKind::kAllReduce);
+    add(name, *fabric, Devices(128), Algorithm::kNvlsTree, CollectiveKind::kAllReduce);
   }
   for (const CollectiveKind kind : {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter}) {
     add("switch", one_switch, Devices(16), Algorithm::kPat, kind);
+    add("switch", one_switch, Devices(128), Algorithm::kPat, kind);
     add("rails", rails, OfEachNode(8, 8, 1), Algorithm::kPat, kind);
     add("fat tree", fat_tree, OfEachNode(16, 8, 1), Algorithm::kPat, kind);
   }
   return cases;
 }
 
-sim::CollectiveRequest RequestOf(const Case& one, std::int64_t chunks_a_member) {
-  sim::CollectiveRequest request{one.kind, 1_GiB,
+sim::CollectiveRequest RequestOf(const Case& one, Bytes size) {
+  sim::CollectiveRequest request{one.kind, size,
                                  scenarios::CommunicatorOf(one.setting.fabric, one.setting.devices)};
   request.algorithm = one.algorithm;
-  const auto flows = static_cast<std::int64_t>(sim::PlanCollective(request).flows.size());
-  request.size = flows * chunks_a_member * static_cast<std::int64_t>(one.setting.devices.size()) * kChunk;
   return request;
+}
+
+sim::CollectiveRequest RequestOf(const Case& one, std::int64_t chunks_a_member) {
+  const auto flows = static_cast<std::int64_t>(sim::PlanCollective(RequestOf(one, 1_GiB)).flows.size());
+  return RequestOf(one,
+                   flows * chunks_a_member * static_cast<std::int64_t>(one.setting.devices.size()) * kChunk);
 }
 
 std::vector<scenarios::Bystander> ComingAndGoing(const Setting& setting, std::uint64_t seed,
@@ -115,24 +125,27 @@ double DifferenceIn(const Setting& setting, const sim::CollectiveRequest& reques
          1;
 }
 
+Difference DifferenceBesideTraffic(Setting setting, const sim::CollectiveRequest& request) {
+  const sim::Duration span = scenarios::PlayCoupled(setting, request, kChunk).end;
+  Difference changing{1e9, -1e9};
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    setting.bystanders = ComingAndGoing(setting, seed, span);
+    const double difference = DifferenceIn(setting, request);
+    changing.least = std::min(changing.least, difference);
+    changing.most = std::max(changing.most, difference);
+  }
+  return changing;
+}
+
 Row RowOf(const Case& one) {
   Row row{one, {}, {}};
   const std::size_t of_one = sim::ExpandIntoChunks(RequestOf(one, 1), kChunk).size();
   for (const std::int64_t size : kSizes) {
     if (static_cast<std::int64_t>(of_one) * size > kMostTransfers) break;
     const sim::CollectiveRequest request = RequestOf(one, size);
-    Setting setting = one.setting;
-    const double alone = DifferenceIn(setting, request);
+    const double alone = DifferenceIn(one.setting, request);
     row.alone[size] = {alone, alone};
-    const sim::Duration span = scenarios::PlayCoupled(setting, request, kChunk).end;
-    Difference changing{1e9, -1e9};
-    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-      setting.bystanders = ComingAndGoing(setting, seed, span);
-      const double difference = DifferenceIn(setting, request);
-      changing.least = std::min(changing.least, difference);
-      changing.most = std::max(changing.most, difference);
-    }
-    row.changing[size] = changing;
+    row.changing[size] = DifferenceBesideTraffic(one.setting, request);
   }
   return row;
 }
@@ -144,6 +157,49 @@ std::vector<Row> AllRows() {
   for (const Case& one : AllCases()) {
     Row row = RowOf(one);
     if (!row.alone.empty()) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<Case> LargeCases() {
+  std::vector<Case> cases;
+  for (Case& one : AllCases()) {
+    if (one.setting.devices.size() == kLargeRanks) cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
+LargeRow PlayLarge(const Case& one) {
+  const sim::CollectiveRequest request = RequestOf(one, kLargeLoops * kLargeRanks * kChunk);
+  LargeRow row{ToText(one.algorithm), ToText(one.kind), one.setting.name, 0, {}};
+  row.transfers = static_cast<std::int64_t>(sim::ExpandIntoChunks(request, kChunk).size());
+  const Difference part = DifferenceBesideTraffic(one.setting, request);
+  row.changing = {100 * part.least, 100 * part.most};
+  return row;
+}
+
+std::string LargeLine(const LargeRow& row) {
+  std::ostringstream line;
+  line << row.algorithm << ',' << row.collective << ',' << row.fabric << ',' << row.transfers << ','
+       << std::fixed << std::setprecision(1) << row.changing.least << ',' << row.changing.most << '\n';
+  return line.str();
+}
+
+std::vector<LargeRow> KeptLargeRows() {
+  std::ifstream file(ORRERY_SOURCE_DIR "/tests/coupled_flow/large.csv");
+  std::vector<LargeRow> rows;
+  std::string line;
+  std::getline(file, line);  // heads
+  while (std::getline(file, line)) {
+    std::replace(line.begin(), line.end(), ' ', '_');
+    std::replace(line.begin(), line.end(), ',', ' ');
+    std::istringstream cells(line);
+    LargeRow row;
+    cells >> row.algorithm >> row.collective >> row.fabric >> row.transfers >> row.changing.least >>
+        row.changing.most;
+    CHECK(!cells.fail());
+    std::replace(row.fabric.begin(), row.fabric.end(), '_', ' ');
+    rows.push_back(std::move(row));
   }
   return rows;
 }

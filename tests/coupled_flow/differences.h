@@ -39,6 +39,20 @@ inline constexpr std::uint64_t kSeeds = 3;
 
 std::vector<Row> AllRows();
 
+// Of 128 ranks with S = 64 * n * chunk bytes: millions of transfers, which take minutes. They are played by
+// hand and kept in large.csv.
+inline constexpr std::uint32_t kLargeRanks = 128;
+inline constexpr std::int64_t kLargeLoops = 64;
+std::vector<Case> LargeCases();
+struct LargeRow {
+  std::string algorithm, collective, fabric;
+  std::int64_t transfers = 0;
+  Difference changing;  // in per cent
+};
+LargeRow PlayLarge(const Case& one);
+std::string LargeLine(const LargeRow& row);  // of large.csv, with its end
+std::vector<LargeRow> KeptLargeRows();
+
 }  // namespace coupled_flow
 
 #endif  // TESTS_COUPLED_FLOW_DIFFERENCES_H_

@@ -25,6 +25,7 @@ struct Loops {
   Setting setting;
   Algorithm algorithm;
   CollectiveKind kind;
+  std::vector<sim::Dimension> dimensions = {};
 };
 
 std::vector<hardware::CollectiveTiming> By(Algorithm algorithm) {
@@ -69,6 +70,7 @@ double SecondsOf(const Loops& one, Bytes size, Bytes chunk, bool coupled) {
   const Setting setting = WithoutLatency(one.setting);
   sim::CollectiveRequest request{one.kind, size};
   request.algorithm = one.algorithm;
+  request.dimensions = one.dimensions;
   return (coupled ? PlayCoupled(setting, request, chunk) : PlayChunked(setting, request, chunk))
       .end.seconds();
 }
@@ -78,6 +80,7 @@ double Difference(const Loops& one, std::int64_t loops) {
   constexpr Bytes kChunk = 64_KiB;
   sim::CollectiveRequest request{one.kind, 1_GiB, CommunicatorOf(one.setting.fabric, one.setting.devices)};
   request.algorithm = one.algorithm;
+  request.dimensions = one.dimensions;
   const sim::CollectivePlan plan = sim::PlanCollective(request);
   const std::int64_t a_loop = plan.flows.front().chunks_a_loop;
   const Bytes size(static_cast<std::int64_t>(plan.flows.size()) * loops * a_loop * kChunk.count());
@@ -135,6 +138,30 @@ TEST(Loops, TakeAsLongAsTheirChunksWhereALinkIsSlow) {
   for (Loops one : AllLoops()) {
     Slow(&one.setting, 1, 0, 5);
     EXPECT_NEAR(Difference(one, 16), 0, one.algorithm == Algorithm::kNvls ? 0.03 : 0.015) << NameOf(one);
+  }
+}
+
+// Dimension after dimension. Of all-reduce links serve two steps of a loop, in turns, and may wait for the
+// one whose loop is still elsewhere.
+TEST(Loops, ByDimensionTakeAsLongAsTheirChunks) {
+  constexpr auto kBoth = sim::DimensionAlgorithm::kRing, kOne = sim::DimensionAlgorithm::kOneWayRing,
+                 kDirect = sim::DimensionAlgorithm::kDirect;
+  const topologies::Fabric rails = MustBuild(SmallRails(), TestNode(4, 4), 16);
+  for (const auto first : {kBoth, kOne, kDirect}) {
+    for (const auto second : {kBoth, kOne, kDirect}) {
+      for (const CollectiveKind kind :
+           {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter}) {
+        const Loops one{{std::string("4 nodes, ") + ToText(first) + ", " + ToText(second), rails, Devices(16),
+                         By(Algorithm::kRing)},
+                        Algorithm::kByDimension,
+                        kind,
+                        {{4, first}, {4, second}}};
+        for (const std::int64_t loops : {1, 4, 16}) {
+          EXPECT_NEAR(Difference(one, loops), 0, kind == CollectiveKind::kAllReduce ? 0.02 : 1e-4)
+              << NameOf(one) << ", " << loops << " loops";
+        }
+      }
+    }
   }
 }
 

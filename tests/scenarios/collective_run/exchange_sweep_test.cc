@@ -1,4 +1,4 @@
-// Dispatch and combine on small clusters with round figures, by hand; and beside their chunk expansion.
+// Dispatch and combine on small clusters with round figures, by hand.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -102,20 +102,6 @@ TEST(Exchange, SendsRowsAsDeepEpCountsThem) {
   EXPECT_EQ(RowBytes(exchange), 2 * 7168 + 16);
   exchange.combine = true;
   EXPECT_EQ(RowBytes(exchange), 2 * 7168);
-}
-
-TEST(Exchange, ChunkByChunkTakesAsLong) {
-  const Cluster nodes = WithExchanges(NodesOf(16));
-  for (const Exchange::Kernels kernels : {Exchange::Kernels::kNormal, Exchange::Kernels::kLowLatency}) {
-    for (const std::int64_t sms : {2, 100}) {
-      const auto table =
-          PlayExchanges(nodes, OneEach(kernels, sms), All(nodes), {1000, 100'000}, {.chunks = true});
-      ASSERT_TRUE(table.ok());
-      for (const ExchangeRow& row : table.value().rows) {
-        EXPECT_NEAR(row.chunk_difference().value(), 0, 1e-3) << ToText(kernels) << ' ' << sms;
-      }
-    }
-  }
 }
 
 // The NIC of rank 0, 50 GB/s, carries its dispatch's 40 alone; beside one connection out of it each gets 25.
