@@ -85,6 +85,8 @@ const char* ToText(sim::AttentionKind kind) {
       return "FLASH3";
     case sim::AttentionKind::kCudnn:
       return "CUDNN";
+    case sim::AttentionKind::kTrtLlm:
+      return "TRTLLM";
   }
   return "";
 }

@@ -67,7 +67,7 @@ struct GemmModel {
   double l2_ratio = 1;           // memory rate, times this, while all bytes fit in L2
 };
 
-// One implementation of fused attention, for heads up to `head_dim`.
+// One implementation of fused attention at one width of heads; see attention_model.h.
 struct AttentionModel {
   sim::AttentionKind implementation = sim::AttentionKind::kFlash2;
   std::int64_t head_dim = 0;
@@ -78,9 +78,15 @@ struct AttentionModel {
     double causal_flops_per_s = 0;
     double full_flops_per_s = 0;
     double overhead_tokens = 0;  // start and end of a block of queries, as so many more keys
+    double query_tokens = 0;     // a query that is there, as so many more keys
+    double tail = 0;             // of the longest block, what SMs wait for at the end; 0 ... 1
   };
   Pass forward, backward;
+  std::int64_t block_queries = 128;  // of one head: an SM's piece of work
   double fixed_s = 0;
+  // Of Device::paged_attention alone, which has no backward: keys and values go into a cache first.
+  double cache_token_s = 0;      // a token's way there, however wide
+  double cache_bytes_per_s = 0;  // of keys and values, each once; > 0
 };
 
 // Kernels bound by the bytes they move.
@@ -174,7 +180,8 @@ struct Device {
 
   std::array<double, kNumberFormats> peak_flops_per_s{};  // data sheet, by sim::NumberFormat; 0 = none
   std::array<GemmModel, kNumberFormats> gemm{};
-  std::vector<AttentionModel> attention;
+  std::vector<AttentionModel> attention;        // for training
+  std::vector<AttentionModel> paged_attention;  // as serving engines run it: AttentionShape::paged
   MemoryBoundModel memory_bound;
   double minimum_kernel_s = 0;
   // Large products of random numbers draw more power than those of a constant,
@@ -209,7 +216,7 @@ std::string WhyNotFormat(const Device& device, sim::NumberFormat format);
 // The formats that it has, for messages: "BF16, FP16, TF32, FP32".
 std::string FormatsOf(const Device& device);
 
-// Whether the device has this implementation of attention. UNFUSED always is.
+// Whether the device has this implementation of attention for training. UNFUSED always is.
 bool SupportsAttention(const Device& device, sim::AttentionKind implementation);
 
 // The implementations that it has, UNFUSED first; for messages.

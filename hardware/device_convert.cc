@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "hardware/device_attention.h"
 #include "hardware/device_collectives.h"
 #include "hardware/device_exchanges.h"
 #include "hardware/device_message.h"
@@ -69,26 +70,6 @@ GemmModel ConvertRoofline(const Hardware::Roofline& roofline, double peak_flops_
   return model;
 }
 
-sim::AttentionKind ConvertImplementation(int implementation) {
-  switch (implementation) {
-    case Hardware::FLASH2:
-      return sim::AttentionKind::kFlash2;
-    case Hardware::FLASH3:
-      return sim::AttentionKind::kFlash3;
-    case Hardware::CUDNN:
-      return sim::AttentionKind::kCudnn;
-    default:
-      CHECK(false);
-  }
-  return sim::AttentionKind::kUnfused;
-}
-
-AttentionModel::Pass ConvertPass(const Hardware::AttentionPass& pass) {
-  return {.causal_flops_per_s = pass.causal_tflops() * kTera,
-          .full_flops_per_s = pass.full_tflops() * kTera,
-          .overhead_tokens = pass.overhead_tokens()};
-}
-
 void ConvertCompute(const Hardware& message, Device* device) {
   for (const Hardware::Peak& peak : message.peaks()) {
     device->peak_flops_per_s[PositionOf(peak.format())] = peak.tflops() * kTera;
@@ -104,15 +85,7 @@ void ConvertCompute(const Hardware& message, Device* device) {
                                    : ConvertRoofline(gemm.roofline(), device->peak_flops_per_s[position]);
     }
   }
-  for (const Hardware::Attention& attention : message.attention()) {
-    for (const int implementation : attention.implementations()) {
-      device->attention.push_back({.implementation = ConvertImplementation(implementation),
-                                   .head_dim = attention.head_dim(),
-                                   .forward = ConvertPass(attention.forward()),
-                                   .backward = ConvertPass(attention.backward()),
-                                   .fixed_s = attention.fixed_us() * kMicro});
-    }
-  }
+  ConvertAttention(message, device);
   const Hardware::MemoryBound& bound = message.memory_bound();
   using sim::MemoryClass;
   std::array<double, kMemoryClasses>& efficiency = device->memory_bound.efficiency;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hardware/attention_model.h"
 #include "sim/base/check.h"
 
 namespace hardware {
@@ -17,22 +18,6 @@ double OperandBytes(const sim::Kernel& kernel) {
   // FP8 products are written in 16 bits.
   const double result = std::max(width, 2.0);
   return Positive(kernel.gemm.batch) * (width * (m * k + k * n) + result * m * n);
-}
-
-// The entry with the smallest head dimension that holds this one: kernels pad.
-const AttentionModel& FindAttention(const Device& device, const sim::AttentionShape& shape) {
-  const AttentionModel* best = nullptr;
-  for (const AttentionModel& model : device.attention) {
-    if (model.implementation != shape.implementation) continue;
-    const bool holds = model.head_dim >= shape.head_dim;
-    const bool best_holds = best != nullptr && best->head_dim >= shape.head_dim;
-    if (best == nullptr || (holds && (!best_holds || model.head_dim < best->head_dim)) ||
-        (!holds && !best_holds && model.head_dim > best->head_dim)) {
-      best = &model;
-    }
-  }
-  CHECK(best != nullptr);
-  return *best;
 }
 
 }  // namespace
@@ -94,9 +79,9 @@ double DeviceCostModel::GemmTime(const sim::Kernel& kernel, const Share& share) 
 double DeviceCostModel::AttentionTime(const sim::Kernel& kernel, const Share& share) const {
   const double efficiency =
       device_.memory_bound.efficiency[static_cast<std::size_t>(sim::MemoryClass::kElementwise)];
-  return AttentionSeconds(FindAttention(device_, kernel.attention), kernel.attention,
-                          kernel.kind == sim::KernelKind::kAttentionBackward, Positive(kernel.bytes.count()),
-                          efficiency, share);
+  return AttentionSeconds(kernel.attention.paged ? device_.paged_attention : device_.attention,
+                          kernel.attention, kernel.kind == sim::KernelKind::kAttentionBackward,
+                          Positive(kernel.bytes.count()), efficiency, share);
 }
 
 }  // namespace hardware

@@ -1,6 +1,7 @@
 #include "hardware/math.h"
 
 #include <cmath>
+#include <cstdint>
 
 #include "sim/base/check.h"
 
@@ -45,6 +46,14 @@ double Pow(double x, double p) {
   CHECK(x >= 0 && p > 0);
   if (x == 0) return 0;
   return Exp2(p * Log2(x));
+}
+
+double Cover(double whole, double piece) {
+  CHECK(whole >= 0 && piece > 0);
+  if (whole / piece > 1e15) return whole / piece;
+  double count = static_cast<double>(static_cast<std::int64_t>(whole / piece));
+  while (count * piece < whole) ++count;
+  return count;
 }
 
 double PowerMean(double a, double b, double p) {

@@ -18,6 +18,10 @@ double Exp2(double y);
 // REQUIRES: x >= 0, finite; p > 0; the result is within 2^-1000 ... 2^1000 or x is 0
 double Pow(double x, double p);
 
+// How many pieces of size `piece` cover `whole`. Exact for whole numbers below 2^53; above, a piece more or
+// less is below what a double can tell. REQUIRES: whole >= 0, piece > 0
+double Cover(double whole, double piece);
+
 // (a^p + b^p)^(1/p): the larger of both when p is large, their sum when p is 1.
 // Never overflows where the result does not. REQUIRES: a, b >= 0; p >= 1
 double PowerMean(double a, double b, double p);

@@ -1,5 +1,4 @@
-// How long a matrix product takes on a GPU's matrix units, and how long fused
-// attention does: closed forms of tiles, waves and bytes.
+// How long a matrix product takes on a GPU's matrix units: a closed form of tiles, waves and bytes.
 //
 //   t = fixed + ( T_tc^p + T_mem^p )^(1/p)
 //   T_tc  = min over tiles (bm, bn) and parts s of k of
@@ -38,21 +37,6 @@ struct Share {
 // REQUIRES: m, n, k, batch >= 1; model.kind is not kNone
 double GemmSeconds(const GemmModel& model, const sim::GemmShape& shape, double bytes, double derate,
                    const Share& share);
-
-// Keys that a query sees, on average over queries. Causal masks are aligned at
-// the end, as in FlashAttention: the last query sees all keys.
-// REQUIRES: lengths >= 1
-double VisibleKeys(const sim::AttentionShape& shape);
-
-// Multiply-adds count two; forward. Backward executes 2.5 times this
-// (five products instead of two; Dao, "FlashAttention-2", 2023, section 4.1).
-double AttentionForwardFlops(const sim::AttentionShape& shape);
-
-// Seconds of one fused attention kernel. A block of 128 queries of one head is
-// a unit of work; blocks spread over SMs without waves (their lengths differ).
-// REQUIRES: all extents >= 1
-double AttentionSeconds(const AttentionModel& model, const sim::AttentionShape& shape, bool backward,
-                        double bytes, double memory_efficiency, const Share& share);
 
 }  // namespace hardware
 

@@ -220,7 +220,7 @@ bool DependsOn(const Scenario& scenario, const hardware::Figure& figure) {
     return Has(figure.value + " ", format + " ") || Has(figure.value + " ", linear + " ");
   }
   if (key.starts_with("attention")) return Has(figure.value + " ", attention + " ");
-  if (key == "node.disk" || key == "node.launch") return false;
+  if (key == "node.disk" || key == "node.launch" || key.starts_with("paged_attention")) return false;
   if (scenario.checkpoint && (key == "node.host_memory" || key == "node.pcie")) return true;
   if (scenario.checkpoint && key == "node.nic" && scenario.checkpoint->through_nics) return true;
   if (key == "node.host_memory") return UsesHosts(scenario);

@@ -1,6 +1,7 @@
 #include "scenarios/calibration/least_squares.h"
 
 #include <Eigen/Dense>
+#include <cmath>
 #include <utility>
 
 #include "sim/base/check.h"
@@ -74,6 +75,16 @@ LeastSquares Minimise(const ResidualFunction& residuals, std::size_t count, std:
     if (gain <= kSmallGain * best.cost) break;
   }
   return best;
+}
+
+double FourDigits(double value) {
+  if (!(value > 0)) return 0;
+  double scale = 1;
+  for (; value * scale < 1000; scale *= 10) {
+  }
+  for (; value * scale >= 10'000; scale /= 10) {
+  }
+  return std::round(value * scale) / scale;
 }
 
 }  // namespace scenarios

@@ -24,6 +24,9 @@ struct LeastSquares {
 // 1963.
 LeastSquares Minimise(const ResidualFunction& residuals, std::size_t count, std::vector<double> start);
 
+// A figure as files have it: rounded to four digits; 0 below 0.
+double FourDigits(double value);
+
 }  // namespace scenarios
 
 #endif  // SCENARIOS_CALIBRATION_LEAST_SQUARES_H_

@@ -50,8 +50,9 @@ enum class MemoryClass : std::uint8_t {
 };
 
 // Which implementation of attention. UNFUSED is written by models as batched
-// GEMMs and memory kernels, and never reaches a cost model as attention.
-enum class AttentionKind : std::uint8_t { kUnfused, kFlash2, kFlash3, kCudnn };
+// GEMMs and memory kernels, and never reaches a cost model as attention. TensorRT-LLM's kernels have no
+// backward.
+enum class AttentionKind : std::uint8_t { kUnfused, kFlash2, kFlash3, kCudnn, kTrtLlm };
 
 // Where rows do not divide by `batch` (experts), m or k is the largest one's, and
 // Kernel::flops and bytes are what is really there.
@@ -69,6 +70,7 @@ struct AttentionShape {
   bool causal = true;
   std::int64_t window = 0;  // tokens a query sees back, itself included; 0 = all
   AttentionKind implementation = AttentionKind::kFlash2;
+  bool paged = false;  // as serving engines: keys and values are put into a cache first; forward alone
 };
 
 // Width of what a query-key pair costs in the forward: two contractions.

@@ -217,5 +217,19 @@ TEST(Report, ComparesWithWhatWasPublishedWhileTheJobIsThePublishedOne) {
   EXPECT_THAT(ReportText(changed), testing::Not(testing::HasSubstr("% off")));
 }
 
+// The device has figures of FlashAttention-2 for training and for serving; a step leans on the former.
+TEST(Report, LeansOnNoFiguresOfServing) {
+  const Report report = scenarios::Run(LoadNamed("mpt_7b_8xa100", {{1, "steps", "2"}})).value().report;
+  int training = 0, serving = 0;
+  for (const Provenance& figure : report.figures) {
+    if (figure.key.starts_with("attention")) training += figure.used ? 1 : 0;
+    if (!figure.key.starts_with("paged_attention")) continue;
+    ++serving;
+    EXPECT_FALSE(figure.used) << figure.key;
+  }
+  EXPECT_GE(training, 1);
+  EXPECT_GE(serving, 1);
+}
+
 }  // namespace
 }  // namespace scenarios
