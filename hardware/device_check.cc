@@ -49,14 +49,22 @@ constexpr Range kRanges[] = {
     {"TileModel.efficiency", kLeast, true, 1},
     {"TileModel.relative_128x128", kLeast, true, 2},
     {"TileModel.relative_128x64", kLeast, true, 2},
-    {"TileModel.relative_64x64", kLeast, true, 2},
     {"TileModel.prologue_k", 0, true, 1e5},
-    {"TileModel.fixed_us", 0, true, 1000},
-    {"TileModel.memory_efficiency", kLeast, true, 1},
-    {"TileModel.memory_fixed_us", 0, true, 1000},
+    {"TileModel.wave_overlap", 0, true, 1},
+    {"TileModel.long_kernel_loss", 0, true, 1},
+    {"TileModel.most_parts", 1, true, 64},
     {"TileModel.split_fixed_us", 0, true, 1000},
-    {"TileModel.norm", 1, true, 100},
+    {"TileModel.fixed_us", 0, true, 1000},
+    {"TileModel.l2_sm_gb_per_s", kLeast, true, 1e6},
+    {"TileModel.sm_memory_ratio", kLeast, true, 1000},
+    {"TileModel.memory_efficiency", kLeast, true, 1},
     {"TileModel.l2_ratio", 1, true, 10},
+    {"TileModel.l2_first_part", 0, true, 10},
+    {"TileModel.l2_second_part", 0, true, 10},
+    {"TileModel.norm", 1, true, 100},
+    {"TileModel.row_k_ns", 0, true, 1000},
+    {"TileModel.cast_fixed_us", 0, true, 1000},
+    {"TileModel.cast_bytes", 0, true, 1000},
     {"Roofline.efficiency", kLeast, true, 1},
     {"Roofline.memory_efficiency", kLeast, true, 1},
     {"Roofline.fixed_us", 0, true, 1000},
@@ -117,6 +125,9 @@ constexpr std::array kOptional = {"Hardware.aliases",
                                   "Hardware.attention",
                                   "Gemm.tiles",
                                   "Gemm.roofline",
+                                  "TileModel.row_k_ns",
+                                  "TileModel.cast_fixed_us",
+                                  "TileModel.cast_bytes",
                                   "Collective.limit_inside_gb_per_s",
                                   "Collective.limit_two_nodes_gb_per_s",
                                   "Collective.limit_more_nodes_gb_per_s",
@@ -262,10 +273,11 @@ void CheckAtMost(double part, double whole, const char* part_name, const char* w
                      Number(part) + " is more than " + whole_name + ", " + Number(whole));
 }
 
-// Block-scaled numbers are multiplied by FP8's units.
+// Block-scaled numbers are multiplied by FP8's units, narrow weights as BF16.
 Hardware::Format UnitsOf(int format) {
-  const bool scaled = format == Hardware::FP8_BLOCK || format == Hardware::MXFP8;
-  return scaled ? Hardware::FP8 : static_cast<Hardware::Format>(format);
+  if (format == Hardware::FP8_BLOCK || format == Hardware::MXFP8) return Hardware::FP8;
+  if (format == Hardware::INT8_WEIGHTS || format == Hardware::INT4_WEIGHTS) return Hardware::BF16;
+  return static_cast<Hardware::Format>(format);
 }
 
 // Every peak has one GEMM model and the other way round.

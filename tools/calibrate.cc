@@ -7,6 +7,7 @@
 
 #include "hardware/device_reader.h"
 #include "scenarios/calibration/fitted_text.h"
+#include "scenarios/calibration/gemm_text.h"
 #include "scenarios/output/output_file.h"
 #include "tools/commands.h"
 #include "tools/import_job.h"
@@ -23,31 +24,45 @@ std::optional<sim::Error> WriteNewFile(const std::string& path, const std::strin
   return std::nullopt;
 }
 
-// What is wrong with the words, before any file is read.
-std::optional<std::string> RefusalOf(const Arguments& arguments) {
-  if (arguments.positional.size() < 2 || arguments.positional[0] != "collectives") {
-    return "wanted `orrery calibrate collectives FILE... --hardware NAME`";
+// What is wrong with a file that is asked for, before any is read.
+void CheckOutput(const Arguments& arguments, const std::string& flag, const std::string& ending,
+                 proto::Diagnostics* diagnostics) {
+  if (!arguments.has(flag)) return;
+  const std::string path = arguments.value(flag);
+  std::error_code error;
+  if (!path.ends_with(ending)) {
+    diagnostics->Error("--" + flag + ' ' + path, "the name of a " + ending + " is wanted");
+  } else if (std::filesystem::exists(path, error)) {
+    diagnostics->Error("--" + flag + ' ' + path, "is there already; it is not written over");
+  }
+}
+
+// What is wrong with the words.
+void CheckWords(const Arguments& arguments, proto::Diagnostics* diagnostics) {
+  const std::string kind = arguments.positional.empty() ? "" : arguments.positional[0];
+  if (arguments.positional.size() < 2 || (kind != "collectives" && kind != "gemm")) {
+    diagnostics->Error("calibrate", "wanted `orrery calibrate collectives FILE... --hardware NAME` or "
+                                    "`orrery calibrate gemm FILE.csv --hardware NAME`");
   }
   if (!arguments.has("hardware")) {
-    return "--hardware NAME is wanted, whose figures are fitted; `orrery list hardware` names them";
+    diagnostics->Error("--hardware", "NAME is wanted, whose figures are fitted; `orrery list hardware` names them");
+  } else if (kind == "gemm" && arguments.values.at("hardware").size() > 1) {
+    diagnostics->Error("--hardware", "one is wanted: products are fitted device by device");
   }
-  const std::pair<const char*, const char*> outputs[] = {{"output", ".textproto"}, {"residuals", ".csv"}};
-  for (const auto& [flag, ending] : outputs) {
-    const std::string path = arguments.value(flag);
-    if (!arguments.has(flag)) continue;
-    if (!path.ends_with(ending)) {
-      return std::string("--") + flag + ' ' + path + ": the name of a " + ending + " is wanted";
-    }
-    std::error_code error;
-    if (std::filesystem::exists(path, error)) {
-      return std::string("--") + flag + ' ' + path + " is there already; it is not written over";
+  for (const char* flag : {"collective", "nccl"}) {
+    if (kind == "gemm" && arguments.has(flag)) {
+      diagnostics->Error(std::string("--") + flag, "is of collectives, not of gemm");
     }
   }
+  if (kind == "collectives" && arguments.has("format")) {
+    diagnostics->Error("--format", "is of gemm, not of collectives");
+  }
+  CheckOutput(arguments, "output", ".textproto", diagnostics);
+  CheckOutput(arguments, "residuals", ".csv", diagnostics);
   const std::string name = std::filesystem::path(arguments.value("output")).stem().string();
   if (arguments.has("output") && !IsName(name)) {
-    return "--output: \"" + name + "\" is no name of letters, digits, '_', '.' and '-'";
+    diagnostics->Error("--output", '"' + name + "\" is no name of letters, digits, '_', '.' and '-'");
   }
-  return std::nullopt;
 }
 
 std::vector<std::pair<std::string, std::string>> WhereOf(const Arguments& arguments,
@@ -114,15 +129,9 @@ std::optional<std::string> DeviceText(const Arguments& arguments, const std::vec
                                      *as_written, calibration);
 }
 
-int RunCalibrate(const Arguments& arguments, std::ostream& out, std::ostream& err) {
-  if (const auto refusal = RefusalOf(arguments)) return Fail(*refusal, err);
+int RunCollectives(const Arguments& arguments, const std::vector<hardware::Device>& devices,
+                   const std::vector<std::string>& files, std::ostream& out, std::ostream& err) {
   proto::Diagnostics diagnostics;
-  std::vector<hardware::Device> devices;
-  for (const std::string& name : arguments.values.at("hardware")) {
-    auto device = hardware::ReadDevice(name, {}, "", &diagnostics, "--hardware");
-    if (device) devices.push_back(*std::move(device));
-  }
-  const std::vector<std::string> files(arguments.positional.begin() + 1, arguments.positional.end());
   const auto rows = ReadRows(arguments, files, &diagnostics);
   Print(diagnostics, err);
   if (!diagnostics.ok()) return kExitUsage;
@@ -153,23 +162,85 @@ int RunCalibrate(const Arguments& arguments, std::ostream& out, std::ostream& er
   return kExitDone;
 }
 
+std::vector<scenarios::MeasuredGemm> ReadGemms(const Arguments& arguments,
+                                               const std::vector<std::string>& files,
+                                               proto::Diagnostics* diagnostics) {
+  const auto where = WhereOf(arguments, diagnostics);
+  const std::string name = arguments.value("format");
+  const auto format = scenarios::FindFormat(name);
+  if (arguments.has("format") && !format) diagnostics->Error("--format " + name, "is no number format; BF16, FP8, ...");
+  std::vector<scenarios::MeasuredGemm> rows;
+  for (const std::string& file : files) {
+    std::string text;
+    if (!proto::ReadFile(file, &text, diagnostics)) continue;
+    const auto table = scenarios::ReadCsv(file, text, diagnostics);
+    if (!table) continue;
+    for (scenarios::MeasuredGemm& row : scenarios::ReadMeasuredGemms(*table, where, diagnostics)) {
+      if (!format || row.format == *format) rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+int RunGemm(const Arguments& arguments, const std::vector<hardware::Device>& devices,
+            const std::vector<std::string>& files, std::ostream& out, std::ostream& err) {
+  proto::Diagnostics diagnostics;
+  const auto rows = ReadGemms(arguments, files, &diagnostics);
+  Print(diagnostics, err);
+  if (!diagnostics.ok()) return kExitUsage;
+  const hardware::Device& device = devices.front();
+  auto calibrated = scenarios::CalibrateGemms(device, rows);
+  if (!calibrated.ok()) return Fail(calibrated.error().message, err);
+  scenarios::GemmCalibration calibration = std::move(calibrated).value();
+  scenarios::HoldOutGroups(device, &calibration);
+  out << scenarios::GemmCalibrationText(device, calibration);
+  if (arguments.has("residuals")) {
+    const auto error = WriteNewFile(arguments.value("residuals"), scenarios::GemmResidualsCsv(calibration));
+    if (error) return Fail(error->message, err);
+  }
+  if (!arguments.has("output")) return kExitDone;
+  const std::filesystem::path output = arguments.value("output");
+  const std::string from = SeenFrom(output.parent_path().string(), arguments.values.at("hardware").front());
+  const std::string text = scenarios::FittedGemmText(
+      {.name = output.stem().string(), .derived_from = from, .files = files}, device, calibration);
+  if (const auto error = WriteNewFile(output.string(), text)) return Fail(error->message, err);
+  return kExitDone;
+}
+
+int RunCalibrate(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  proto::Diagnostics diagnostics;
+  CheckWords(arguments, &diagnostics);
+  std::vector<hardware::Device> devices;
+  if (arguments.has("hardware")) {
+    for (const std::string& name : arguments.values.at("hardware")) {
+      auto device = hardware::ReadDevice(name, {}, "", &diagnostics, "--hardware");
+      if (device) devices.push_back(*std::move(device));
+    }
+  }
+  Print(diagnostics, err);
+  if (!diagnostics.ok()) return kExitUsage;
+  const std::vector<std::string> files(arguments.positional.begin() + 1, arguments.positional.end());
+  const bool gemm = arguments.positional[0] == "gemm";
+  return (gemm ? RunGemm : RunCollectives)(arguments, devices, files, out, err);
+}
+
 }  // namespace
 
 Command CalibrateCommand() {
   return {"calibrate",
-          "Fits a device's figures of collectives to measured ones; tables how far off they are.",
-          "collectives FILE... --hardware NAME... [--output DEVICE.textproto]",
+          "Fits a device's figures to measured collectives or matrix products; tables how far off they are.",
+          "(collectives FILE... | gemm FILE.csv...) --hardware NAME... [--output DEVICE.textproto]",
           1000,
-          {{"hardware", "NAME", "whose figures; more that share them: again, each with its own node", true},
+          {{"hardware", "NAME", "whose figures; of collectives more that share them: again", true},
            {"where", "COLUMN=VALUE", "of a table only rows with this value in this column", true},
+           {"format", "FORMAT", "of products only those in this number format: BF16, FP8, ...", false},
            {"collective", "NAME", "of outputs of nccl-tests that do not say: all_reduce, ...", false},
            {"nccl", "VERSION", "of outputs that do not say; else 2.27", false},
            {"output", "FILE", "the fitted device: what differs from NAME; never written over", false},
            {"residuals", "FILE", "a .csv with a row for each measured one; never written over", false}},
           "  mpirun -np 8 all_reduce_perf -b 8 -e 8G -f 2 | tee all_reduce.txt\n"
           "  orrery calibrate collectives all_reduce.txt --hardware h100_sxm --output my_h100.textproto\n"
-          "  orrery calibrate collectives tests/network/nccl_measured.csv --where source=aiconfigurator \\\n"
-          "      --hardware h100_sxm --hardware h200_sxm\n",
+          "  orrery calibrate gemm tests/kernels/gemm_measured.csv --hardware h100_sxm    columns m,n,k,us,format\n",
           RunCalibrate};
 }
 

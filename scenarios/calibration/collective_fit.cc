@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hardware/math.h"
+#include "scenarios/calibration/four_digits.h"
 #include "scenarios/calibration/least_squares.h"
 #include "sim/base/check.h"
 
@@ -29,22 +30,11 @@ bool Matters(Figure figure, const Figures& start, std::span<const CollectivePoin
   });
 }
 
-// To four digits, which is how figures are written.
-double Rounded(double value) {
-  if (!(value > 0)) return 0;
-  double scale = 1;
-  for (; value * scale < 1000; scale *= 10) {
-  }
-  for (; value * scale >= 10'000; scale /= 10) {
-  }
-  return std::round(value * scale) / scale;
-}
-
 Figures Written(const Figures& figures) {
   Figures written = figures;
   for (std::size_t i = 0; i < kFigures; ++i) {
     const double unit = UnitOf(static_cast<Figure>(i));
-    written[i] = Rounded(figures[i] / unit) * unit;
+    written[i] = FourDigits(figures[i] / unit) * unit;
   }
   return written;
 }
