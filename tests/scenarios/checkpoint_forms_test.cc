@@ -44,7 +44,7 @@ TEST(FirstStall, OfExercise27Point8ComesAtSave2Or4Or7) {
 }
 
 // The queue played save by save, until one waits.
-std::optional<FirstStall> Played(const SaveRhythm& rhythm, std::int64_t most) {
+std::optional<FirstStall> PlayedFirstStall(const SaveRhythm& rhythm, std::int64_t most) {
   std::vector<sim::Duration> written;
   for (std::int64_t save = 1; save <= most; ++save) {
     const sim::Duration due = (save - 1) * rhythm.interval;
@@ -64,7 +64,7 @@ TEST(FirstStall, IsWhatPlayingTheQueueFinds) {
     const auto draw = [&](std::int64_t most) { return sim::Duration::Picoseconds(random.Between(1, most)); };
     const SaveRhythm rhythm{draw(40), draw(20), draw(60), random.Between(1, 4)};
     // A backlog of one save more takes at most 40 intervals for each place.
-    const auto want = Played(rhythm, 400);
+    const auto want = PlayedFirstStall(rhythm, 400);
     const auto found = FirstStallOf(rhythm);
     // A copy may take longer than an interval: that is another reason to wait, not played here.
     if (rhythm.copy > rhythm.interval) continue;

@@ -15,6 +15,7 @@
 #include "sim/analysis/step.h"
 #include "sim/program/executor.h"
 #include "tests/scenarios/loading.h"
+#include "tests/scenarios/playing.h"
 #include "tests/scenarios/synthetic.h"
 
 namespace scenarios {
@@ -91,7 +92,7 @@ Scenario OneStep(Scenario s) {
 }
 
 // s = 64, two heads of 4 and values of 4: a forward of 2 * (4 + 4) * 64^2 FLOPs, the backward 2.5 times that.
-constexpr std::int64_t kForward = 2 * 8 * 64 * 64, kBackward = kForward / 2 * 5;
+constexpr std::int64_t kAttentionForward = 2 * 8 * 64 * 64, kAttentionBackward = kAttentionForward / 2 * 5;
 
 TEST(ContextSteps, WithAFreeNetworkTakeTheirShareOfTheWork) {
   for (const models::ContextSpread& spread : {models::ContextSpread{1},
@@ -100,12 +101,14 @@ TEST(ContextSteps, WithAFreeNetworkTakeTheirShareOfTheWork) {
                                               {4, 1, ContextKind::kAllGather, true},
                                               {2, 2},
                                               {4, 2, ContextKind::kRing, true}}) {
-    EXPECT_EQ(AttentionTime(OneStep(Ring(spread))).ps(), (kForward + kBackward) / spread.ranks)
+    EXPECT_EQ(AttentionTime(OneStep(Ring(spread))).ps(),
+              (kAttentionForward + kAttentionBackward) / spread.ranks)
         << spread.ranks;
   }
   // Not balanced: the last of 4 ranks has 7 of 16 parts.
   for (const ContextKind kind : {ContextKind::kRing, ContextKind::kAllGather}) {
-    EXPECT_EQ(AttentionTime(OneStep(Ring({4, 1, kind, false}))).ps(), (kForward + kBackward) * 7 / 16);
+    EXPECT_EQ(AttentionTime(OneStep(Ring({4, 1, kind, false}))).ps(),
+              (kAttentionForward + kAttentionBackward) * 7 / 16);
   }
 }
 
@@ -116,7 +119,7 @@ TEST(ContextSteps, WithAFreeNetworkTakeTheirShareOfTheWork) {
 TEST(ContextSteps, OnSlowLinksWaitForEveryTransferAndOneBlock) {
   const Scenario slow =
       OneStep(Linked(Ring({4, 1, ContextKind::kRing, true}), sim::ByteRate::BytesPerSecond(1'000'000'000)));
-  const std::int64_t transfer = 512'000, block = kForward / 16;
+  const std::int64_t transfer = 512'000, block = kAttentionForward / 16;
   EXPECT_EQ(AttentionTime(slow).ps(), (3 * transfer + block) + (1 + 2 * 2 + 1) * transfer);
 }
 
@@ -126,14 +129,14 @@ TEST(ContextSteps, OnSlowLinksWaitForEveryTransferAndOneBlock) {
 TEST(ContextSteps, OnFastLinksHideEveryTransfer) {
   const Scenario fast = OneStep(
       Linked(Ring({4, 1, ContextKind::kRing, true}), sim::ByteRate::BytesPerSecond(1'000'000'000'000)));
-  EXPECT_EQ(AttentionTime(fast).ps(), (kForward + kBackward) / 4);
+  EXPECT_EQ(AttentionTime(fast).ps(), (kAttentionForward + kAttentionBackward) / 4);
 }
 
 // Gathered keys and values, 3/4 of 2 x 1024 B at 1 B/ns, are waited for; so are those of the backward, and
 // their gradients. Exchanged heads: 3/4 of four tensors of 256 B, each way.
 TEST(ContextSteps, GathersAndExchangesAreNotHidden) {
   const auto rate = sim::ByteRate::BytesPerSecond(1'000'000'000);
-  const std::int64_t work = (kForward + kBackward) / 4;
+  const std::int64_t work = (kAttentionForward + kAttentionBackward) / 4;
   const Scenario gather = OneStep(Linked(Ring({4, 1, ContextKind::kAllGather, true}), rate));
   EXPECT_EQ(AttentionTime(gather).ps(), work + 3 * 3 * 2 * 1024 / 4 * 1000);
   Scenario heads = Ring({4, 4});
@@ -141,22 +144,6 @@ TEST(ContextSteps, GathersAndExchangesAreNotHidden) {
   heads.model.heads = heads.model.kv_heads = 4;
   // Three connections share a port; their rates round down, which costs a picosecond an exchange.
   EXPECT_EQ(AttentionTime(OneStep(Linked(heads, rate))).ps(), 2 * work + 2 * 3 * 4 * 512 / 4 * 1000 + 8);
-}
-
-// Bytes that rank 0 sends for one class in all steps.
-double Sent(const sim::Program& p, sim::TaskClass task_class) {
-  double sent = 0;
-  p.ForEachTask([&](sim::TaskId, const sim::Place& at) {
-    if (p.row(at).kind != sim::TaskKind::kSeat || p.row(at).task_class != task_class) return;
-    if (p.rank_of(at) != sim::Rank(0)) return;
-    const sim::Communication& c = p.communications[p.communication_of(at).pos()];
-    const sim::Traffic& traffic = p.traffics[c.traffic.pos()];
-    const auto size = static_cast<double>(traffic.size.count());
-    const double n = c.seats;
-    const std::string& kind = p.names[traffic.name];
-    sent += kind == "ring shift" ? size : kind == "all-reduce" ? 2 * size * (n - 1) / n : size * (n - 1) / n;
-  });
-  return sent;
 }
 
 constexpr const char* kKinds[][3] = {{"RING", "1", "true"},       {"RING", "1", "false"},
@@ -198,8 +185,8 @@ TEST(ContextSteps, SendTheBytesOfTheClosedForm) {
         EXPECT_GT(form.context_bytes_per_rank, 2 * 4 * want[i]);
       }
       const auto steps = static_cast<double>(loading.scenario->steps);
-      EXPECT_EQ(Sent(run.steps.program, sim::TaskClass::kContext), steps * form.context_bytes_per_rank);
-      EXPECT_EQ(Sent(run.steps.program, sim::TaskClass::kTensor), steps * form.tensor_bytes_per_rank);
+      EXPECT_EQ(BytesSent(run.steps.program, sim::TaskClass::kContext), steps * form.context_bytes_per_rank);
+      EXPECT_EQ(BytesSent(run.steps.program, sim::TaskClass::kTensor), steps * form.tensor_bytes_per_rank);
       // It adds up, with a line of its own.
       sim::Duration sum;
       bool has_line = false;
@@ -252,8 +239,8 @@ TEST(ContextSteps, ReduceGradientsOverDataTimesContext) {
   const ClosedForm &a = of_whole.report.closed_form, &b = of_cut.report.closed_form;
   EXPECT_EQ(a.gradient_bytes_per_rank, b.gradient_bytes_per_rank);
   EXPECT_EQ(a.parameter_bytes_per_rank, b.parameter_bytes_per_rank);
-  EXPECT_EQ(Sent(of_whole.steps.program, sim::TaskClass::kData),
-            Sent(of_cut.steps.program, sim::TaskClass::kData));
+  EXPECT_EQ(BytesSent(of_whole.steps.program, sim::TaskClass::kData),
+            BytesSent(of_cut.steps.program, sim::TaskClass::kData));
   EXPECT_GT(of_cut.report.mfu, 0);
   std::map<std::string, sim::Bytes> parts[2];
   for (int i = 0; i < 2; ++i) {
@@ -327,7 +314,7 @@ TEST(ContextSteps, GoWithEveryOtherWayToCutAJob) {
       for (const TimePart& part : run.report.breakdown) sum += part.time;
       EXPECT_EQ(sum, run.report.step_time);
       EXPECT_TRUE(run.report.steady);
-      EXPECT_EQ(Sent(run.steps.program, sim::TaskClass::kContext),
+      EXPECT_EQ(BytesSent(run.steps.program, sim::TaskClass::kContext),
                 static_cast<double>(loading.scenario->steps) * run.report.closed_form.context_bytes_per_rank);
     }
   }

@@ -15,6 +15,7 @@
 #include "sim/analysis/step.h"
 #include "sim/program/executor.h"
 #include "tests/scenarios/loading.h"
+#include "tests/scenarios/playing.h"
 #include "tests/scenarios/synthetic.h"
 
 namespace scenarios {
@@ -44,12 +45,6 @@ Scenario Free(std::int64_t data, std::int64_t expert, std::int64_t per_token, st
   s.fabric.rail.clear();
   for (std::int64_t d = 0; d < data; ++d) s.fabric.rail.push_back(static_cast<std::uint32_t>(d));
   return s;
-}
-
-sim::Duration StepTime(const Scenario& scenario, const hardware::CostModel& cost) {
-  const StepProgram steps = BuildSteps(scenario, cost).value();
-  const sim::Timeline timeline = sim::Simulate(steps.program).value();
-  return sim::FindSteps(steps.program, timeline).step_time();
 }
 
 TEST(ExpertSteps, WithAFreeNetworkTakeAsLongAsExpertsThatAreNotSpread) {

@@ -21,6 +21,7 @@
 #include "sim/analysis/step.h"
 #include "sim/program/executor.h"
 #include "tests/scenarios/loading.h"
+#include "tests/scenarios/playing.h"
 #include "tests/scenarios/synthetic.h"
 
 namespace scenarios {
@@ -59,13 +60,6 @@ Scenario OnHosts(std::int64_t data, std::int64_t micro_batches, OptimizerShardin
   return s;
 }
 
-sim::Program Build(const Scenario& s) { return BuildSteps(s, LayerCost(7_ns, 13_ns)).value().program; }
-
-Duration StepTime(const Scenario& s) {
-  const sim::Program program = Build(s);
-  return sim::FindSteps(program, sim::Simulate(program).value()).step_time();
-}
-
 std::int64_t Owned(const Scenario& s) {
   const std::int64_t held = PlanStages(s, LayerCost(7_ns, 13_ns))[0].held.total().total();
   const std::int64_t ranks = SharingOf(s).ranks;
@@ -80,7 +74,8 @@ TEST(HostOptimizer, WithoutOverlapAddsTheCopiesAndTheUpdate) {
     for (const std::int64_t parts : {kBillion / 4, kBillion}) {
       const Scenario s = OnHosts(2, 3, kind, parts);
       const std::int64_t numbers = Owned(s) * parts / kBillion;
-      EXPECT_EQ(StepTime(s), Duration::Nanoseconds(3 * 5 * 20 + numbers * (4 + 30 + 2)));
+      EXPECT_EQ(StepTime(s, LayerCost(7_ns, 13_ns)),
+                Duration::Nanoseconds(3 * 5 * 20 + numbers * (4 + 30 + 2)));
     }
   }
 }
@@ -88,7 +83,7 @@ TEST(HostOptimizer, WithoutOverlapAddsTheCopiesAndTheUpdate) {
 TEST(HostOptimizer, RunsNoFasterThanItsProcessorsAddUp) {
   Scenario s = OnHosts(1, 1, OptimizerSharding::kReplicated, kBillion);
   s.training.offload.host_rate = sim::ByteRate::BytesPerSecond(kBillion / 5);
-  EXPECT_EQ(StepTime(s), Duration::Nanoseconds(5 * 20 + Owned(s) * (4 + 5 * 30 + 2)));
+  EXPECT_EQ(StepTime(s, LayerCost(7_ns, 13_ns)), Duration::Nanoseconds(5 * 20 + Owned(s) * (4 + 5 * 30 + 2)));
 }
 
 // Two ranks of one node share its memory.
@@ -97,7 +92,7 @@ TEST(HostOptimizer, RanksOfANodeShareItsMemory) {
   topologies::StorageRoutes routes = *s.fabric.storage;
   routes.memory[1] = routes.memory[0];
   s.fabric.storage = std::make_shared<const topologies::StorageRoutes>(routes);
-  EXPECT_EQ(StepTime(s), Duration::Nanoseconds(5 * 20 + Owned(s) * (4 + 2 * 30 + 2)));
+  EXPECT_EQ(StepTime(s, LayerCost(7_ns, 13_ns)), Duration::Nanoseconds(5 * 20 + Owned(s) * (4 + 2 * 30 + 2)));
 }
 
 // One layer's backward takes longer than all copies: with overlap the gradients are down but for the last
@@ -108,13 +103,14 @@ TEST(HostOptimizer, WithOverlapNeverTakesLongerAndMovesAsMuch) {
     after.training.bucket = sim::Bytes(1);  // a unit each
     Scenario beside = after;
     beside.training.offload.overlap = true;
-    const Duration both = StepTime(after);
-    EXPECT_LT(StepTime(beside), both);
+    const Duration both = StepTime(after, LayerCost(7_ns, 13_ns));
+    EXPECT_LT(StepTime(beside, LayerCost(7_ns, 13_ns)), both);
     // Updates are one after the other: they and the last weights cannot hide.
-    EXPECT_GT(StepTime(beside), Duration::Nanoseconds(2 * 5 * 20 + Owned(after) * 30));
+    EXPECT_GT(StepTime(beside, LayerCost(7_ns, 13_ns)),
+              Duration::Nanoseconds(2 * 5 * 20 + Owned(after) * 30));
     const auto bytes = [](const Scenario& s) {
       std::map<sim::StreamKind, std::int64_t> moved;
-      const sim::Program p = Build(s);
+      const sim::Program p = BuildSteps(s, LayerCost(7_ns, 13_ns)).value().program;
       for (std::size_t t = 0; t < p.tasks(); ++t) {
         const sim::TaskId task(t);
         if (p.row(task).kind != sim::TaskKind::kSeat || p.row(task).task_class != sim::TaskClass::kOffload)
@@ -162,7 +158,7 @@ TEST(HostOptimizer, WeightsOnHostsComeUpBeforeEachGather) {
   EXPECT_EQ(HostWeightsPerStep(s, steps.stages).count(), 3 * 2 * shares);
 }
 
-std::map<std::string, std::int64_t> PartsOf(const Scenario& s) {
+std::map<std::string, std::int64_t> HeldParts(const Scenario& s) {
   const auto stages = PlanStages(s, LayerCost(7_ns, 13_ns));
   std::map<std::string, std::int64_t> parts;
   for (const BytePart& part : MemoryOfStage(s, stages[0], StageOrders(s.pipeline).Of(0)).parts) {
@@ -185,7 +181,7 @@ TEST(HostOptimizer, MemoryFallsByWhatIsMoved) {
   const Loading here = Load(job), some = Load(half), none = Load(all);
   ASSERT_THAT(some.errors(), IsEmpty());
   ASSERT_THAT(none.errors(), IsEmpty());
-  auto a = PartsOf(*here.scenario), b = PartsOf(*some.scenario), c = PartsOf(*none.scenario);
+  auto a = HeldParts(*here.scenario), b = HeldParts(*some.scenario), c = HeldParts(*none.scenario);
   for (const char* part : {"master_weights", "moments", "expert_master_weights", "expert_moments"}) {
     EXPECT_EQ(b[part], (a[part] + 4) / 8 * 4) << part;  // an odd number stays
     EXPECT_EQ(c[part], 0) << part;

@@ -15,6 +15,7 @@
 #include "sim/analysis/step.h"
 #include "sim/program/executor.h"
 #include "tests/scenarios/loading.h"
+#include "tests/scenarios/playing.h"
 #include "tests/scenarios/synthetic.h"
 
 namespace scenarios {
@@ -91,13 +92,6 @@ TEST(StagePlan, LayersOfEachKindShareBlocksOfTheirOwn) {
   EXPECT_EQ(sum, models::ParametersOf(scenario.model).total());
   EXPECT_EQ(units[1].parameters, models::ParametersOfLayer(scenario.model, 0).total());
   EXPECT_EQ(units[2].parameters, models::ParametersOfLayer(scenario.model, 1).total());
-}
-
-// Real models on the two nodes of kScenario; each change is laid on it.
-Scenario Loaded(const Sets& sets) {
-  const Loading loading = Load(sets);
-  EXPECT_TRUE(loading.scenario.has_value()) << testing::PrintToString(loading.errors());
-  return loading.scenario.value();
 }
 
 std::vector<Scenario> RealScenarios() {

@@ -12,8 +12,8 @@
 namespace scenarios {
 namespace {
 
-constexpr Dimension kAll[] = {Dimension::kTensor, Dimension::kContext, Dimension::kData,
-                              Dimension::kPipeline};
+constexpr Dimension kEveryDimension[] = {Dimension::kTensor, Dimension::kContext, Dimension::kData,
+                                         Dimension::kPipeline};
 
 Layout AnyLayout() {
   Layout layout;
@@ -30,7 +30,7 @@ Layout AnyLayout() {
 
 RC_GTEST_PROP(Layout, CutsAllRanksIntoGroupsThatDoNotOverlap, ()) {
   const Layout layout = AnyLayout();
-  for (const Dimension d : kAll) {
+  for (const Dimension d : kEveryDimension) {
     std::set<sim::Rank> seen;
     for (std::int64_t r = 0; r < layout.ranks(); ++r) {
       const sim::Rank rank(static_cast<std::uint32_t>(r));

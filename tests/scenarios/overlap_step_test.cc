@@ -16,6 +16,7 @@
 #include "sim/program/executor.h"
 #include "sim/schedule/play_order.h"
 #include "tests/scenarios/loading.h"
+#include "tests/scenarios/playing.h"
 #include "tests/scenarios/schedules.h"
 
 namespace scenarios {
@@ -79,12 +80,6 @@ Scenario InTurns(Scenario s, bool weights_later = false) {
   s.pipeline.overlaps_experts = true;
   s.pipeline.delays_weight_gradients = weights_later;
   return s;
-}
-
-sim::Duration StepTime(const Scenario& scenario, const hardware::CostModel& cost) {
-  const StepProgram steps = BuildSteps(scenario, cost).value();
-  const sim::Timeline timeline = sim::Simulate(steps.program).value();
-  return sim::FindSteps(steps.program, timeline).step_time();
 }
 
 // What turns save in a step of one stage: of `micro_batches` forwards and backwards all but one pair up.
@@ -161,12 +156,12 @@ TEST(OverlapSteps, TakeAsLongAsTheirTurnsOneByOne) {
   }
 }
 
-struct Grid {
+struct PipelineShape {
   std::string schedule;
   std::int64_t stages, micro_batches;
 };
-const Grid kPipelines[] = {{"interleaved", 2, 4}, {"interleaved", 3, 6}, {"dualpipe", 2, 6},
-                           {"dualpipe", 4, 10},   {"dualpipev", 2, 5},   {"dualpipev", 3, 8}};
+const PipelineShape kPipelines[] = {{"interleaved", 2, 4}, {"interleaved", 3, 6}, {"dualpipe", 2, 6},
+                                    {"dualpipe", 4, 10},   {"dualpipev", 2, 5},   {"dualpipev", 3, 8}};
 
 // Where nothing takes time to move, a pair only makes its forward end later than a forward by itself, with
 // its backward at the latest: so a step ends after one whose pairs run apart, and before the played
@@ -175,7 +170,7 @@ TEST(OverlapSteps, OfAFreeNetworkLieBetweenPairsApartAndPairsThatEndTogether) {
   const Times t{50, 30, 25, 70, 60, 45, 0};
   const auto ps = sim::Duration::Picoseconds;
   const sim::PassTimes played{ps(240), ps(180), ps(140), ps(560)};
-  for (const Grid& at : kPipelines) {
+  for (const PipelineShape& at : kPipelines) {
     const Scenario s = InTurns(FourExperts(2, at.micro_batches, 0, at.schedule, at.stages), true);
     Scenario apart = s;
     apart.pipeline.overlaps_experts = apart.pipeline.delays_weight_gradients = false;
@@ -187,7 +182,7 @@ TEST(OverlapSteps, OfAFreeNetworkLieBetweenPairsApartAndPairsThatEndTogether) {
 
 // From a fifth of a layer's forward on, spent on the ways of its tokens, turns pay in every pipeline.
 TEST(OverlapSteps, AreNeverSlowerWhereWaysTakeTheirTime) {
-  for (const Grid& at : kPipelines) {
+  for (const PipelineShape& at : kPipelines) {
     for (const std::int64_t moved : {12, 30, 60, 150}) {
       for (const bool later : {false, true}) {
         const Times t{50, 30, 25, 70, 60, 45, moved};
@@ -261,7 +256,7 @@ std::vector<Schedule> Schedules() {
        {{"layout.virtual", "2"}, {"pipeline.schedule", "DUALPIPEV"}}}};
 }
 
-Scenario Loaded(const Sets& sets) {
+Scenario LoadedJob(const Sets& sets) {
   Loading loading = Job(sets);
   for (const std::string& error : loading.errors()) ADD_FAILURE() << error;
   return std::move(loading.scenario).value();
@@ -269,8 +264,8 @@ Scenario Loaded(const Sets& sets) {
 
 TEST(OverlapSteps, AreFasterAndExposeLessOfWhatTravels) {
   for (const Schedule& schedule : Schedules()) {
-    const Report apart = scenarios::Run(Loaded(schedule.apart)).value().report;
-    const Report in_turns = scenarios::Run(Loaded(schedule.in_turns)).value().report;
+    const Report apart = scenarios::Run(LoadedJob(schedule.apart)).value().report;
+    const Report in_turns = scenarios::Run(LoadedJob(schedule.in_turns)).value().report;
     EXPECT_LT(in_turns.step_time, apart.step_time) << schedule.name;
     const auto exposed = [](const Report& report) {
       for (const TimePart& part : report.breakdown) {
@@ -285,25 +280,13 @@ TEST(OverlapSteps, AreFasterAndExposeLessOfWhatTravels) {
   }
 }
 
-// Bytes that ranks enter communications with, by class; each seat counts.
-std::map<sim::TaskClass, sim::Bytes> BytesByClass(const Scenario& scenario) {
-  const StepProgram steps = BuildSteps(scenario, hardware::DeviceCostModel(scenario.device)).value();
-  std::map<sim::TaskClass, sim::Bytes> bytes;
-  steps.program.ForEachTask([&](sim::TaskId, const sim::Place& at) {
-    if (steps.program.row(at).kind != sim::TaskKind::kSeat) return;
-    const sim::Communication& c = steps.program.communications[steps.program.communication_of(at).pos()];
-    bytes[steps.program.row(at).task_class] += steps.program.traffics[c.traffic.pos()].size;
-  });
-  return bytes;
-}
-
 TEST(OverlapSteps, SendWhatTheySendApart) {
   for (const Schedule& schedule : Schedules()) {
     for (const Sets& more : {Sets{}, Sets{{"layout.tensor", "2"}, {"layout.sequence", "true"}},
                              Sets{{"layout.context", "2"}, {"training.recompute", "SELECTIVE"}}}) {
       const auto with = [&](Sets sets) {
         sets.insert(sets.end(), more.begin(), more.end());
-        return Loaded(sets);
+        return LoadedJob(sets);
       };
       const Scenario in_turns = with(schedule.in_turns);
       EXPECT_EQ(BytesByClass(in_turns), BytesByClass(with(schedule.apart))) << schedule.name;
@@ -339,7 +322,7 @@ TEST(OverlapSteps, HoldOneLayerMore) {
 // Chunks that a stage has begun: one more, and two micro-batches on one stage.
 TEST(OverlapSteps, BeginOneForwardMore) {
   const auto in_flight = [](const Sets& sets) {
-    const Scenario s = Loaded(sets);
+    const Scenario s = LoadedJob(sets);
     const StagePlan plan = PlanStage(s, hardware::DeviceCostModel(s.device), 0);
     return MemoryOfStage(s, plan, StageOrders(s.pipeline).Of(0)).micro_batches_in_flight;
   };
@@ -374,12 +357,12 @@ TEST(OverlapSteps, OfADenseModelAreThoseThatRunApart) {
 
 TEST(OverlapSteps, ChunkByChunkAreWithinATenthOfCoupledFlows) {
   const auto step_time = [](const char* fidelity) {
-    return scenarios::Run(Loaded({{"model.layers", "4"},
-                                  {"layout.virtual", "2"},
-                                  {"batch.global", "32"},
-                                  {"batch.sequence_length", "512"},
-                                  {"pipeline.overlap_experts", "true"},
-                                  {"fidelity", fidelity}}))
+    return scenarios::Run(LoadedJob({{"model.layers", "4"},
+                                     {"layout.virtual", "2"},
+                                     {"batch.global", "32"},
+                                     {"batch.sequence_length", "512"},
+                                     {"pipeline.overlap_experts", "true"},
+                                     {"fidelity", fidelity}}))
         .value()
         .report.step_time.seconds();
   };

@@ -17,6 +17,7 @@
 #include "scenarios/stage_memory.h"
 #include "sim/schedule/play_order.h"
 #include "tests/scenarios/loading.h"
+#include "tests/scenarios/playing.h"
 #include "tests/scenarios/schedules.h"
 
 namespace scenarios {
@@ -24,14 +25,14 @@ namespace {
 
 constexpr const char* kSchedules[] = {"zb1p", "zb2p", "zbv", "vhalf", "vmin", "dualpipe", "dualpipev"};
 
-struct Grid {
+struct ScheduleShape {
   std::string schedule;
   std::int64_t stages, microbatches;
 };
 
 // Shapes that each schedule takes; 6 and 8 stages block where partners share a stream.
-std::vector<Grid> Shapes() {
-  std::vector<Grid> grid;
+std::vector<ScheduleShape> Shapes() {
+  std::vector<ScheduleShape> grid;
   for (const std::string schedule : kSchedules) {
     for (const std::int64_t p : {1, 2, 3, 4, 6, 8}) {
       for (const std::int64_t m : {1L, p, 2 * p, 2 * p + 3}) {
@@ -49,7 +50,7 @@ std::vector<Grid> Shapes() {
 // is played alone; all ranks meet in the gradient norm, which nothing overlaps.
 TEST(PipelineStep, TakesExactlyWhatItsOrderTakes) {
   std::set<std::string> seen;
-  for (const Grid& at : Shapes()) {
+  for (const ScheduleShape& at : Shapes()) {
     for (const sim::PassTimes& times : {Nanoseconds(5, 11, 3), Nanoseconds(4, 6, 13)}) {
       SCOPED_TRACE(testing::Message() << at.schedule << " p " << at.stages << " m " << at.microbatches);
       const Scenario s = ScheduleScenario(at.schedule, at.stages, at.microbatches);
@@ -63,7 +64,7 @@ TEST(PipelineStep, TakesExactlyWhatItsOrderTakes) {
 // Work plus the closed form of its bubble, where that counts the whole step.
 TEST(PipelineStep, TakesItsWorkAndTheClosedFormOfItsBubble) {
   int known = 0;
-  for (const Grid& at : Shapes()) {
+  for (const ScheduleShape& at : Shapes()) {
     const Scenario s = ScheduleScenario(at.schedule, at.stages, at.microbatches);
     const sim::PipelineSchedule& schedule = *s.pipeline.schedule;
     if (schedule.bypasses_optimizer || s.pipeline.copies() > 1 || at.schedule == "dualpipev") continue;
@@ -112,7 +113,7 @@ TEST(PipelineStep, WithoutTheGradientNormZeroBubbleSchedulesHaveNone) {
 
 // What a stage holds is at its most what the schedule says in closed form.
 TEST(PipelineStep, ActivationsInFlightAreTheClosedForm) {
-  for (const Grid& at : Shapes()) {
+  for (const ScheduleShape& at : Shapes()) {
     const Scenario s = ScheduleScenario(at.schedule, at.stages, at.microbatches);
     const std::vector<StagePlan> stages = PlanStages(s, SplitCost(Nanoseconds(1, 1, 1)));
     const StageOrders orders(s.pipeline);
@@ -177,20 +178,6 @@ TEST(PipelineStep, InputAndWeightHalvesAddUpToTheWholeBackward) {
     }
     EXPECT_EQ(split, blocks) << name;
   }
-}
-
-// Bytes that ranks enter communications with, by class; each seat counts.
-std::map<sim::TaskClass, sim::Bytes> BytesByClass(const Scenario& scenario) {
-  const StepProgram steps = BuildSteps(scenario, hardware::DeviceCostModel(scenario.device)).value();
-  EXPECT_TRUE(sim::Simulate(steps.program).ok());
-  std::map<sim::TaskClass, sim::Bytes> bytes;
-  for (std::size_t t = 0; t < steps.program.tasks(); ++t) {
-    const sim::TaskId task(t);
-    if (steps.program.row(task).kind != sim::TaskKind::kSeat) continue;
-    const sim::Communication& c = steps.program.communications[steps.program.communication_of(task).pos()];
-    bytes[steps.program.row(task).task_class] += steps.program.traffics[c.traffic.pos()].size;
-  }
-  return bytes;
 }
 
 // Tensor and sequence parallelism send what they send without a split, and so do experts.

@@ -13,6 +13,7 @@
 #include "scenarios/step_builder.h"
 #include "sim/program/executor.h"
 #include "tests/scenarios/loading.h"
+#include "tests/scenarios/playing.h"
 #include "tests/scenarios/schedules.h"
 #include "tests/scenarios/synthetic.h"
 
@@ -51,12 +52,6 @@ TEST(PrecisionStep, CastsEveryCopyOfAPieceUnderDualPipe) {
   EXPECT_EQ(StepOf(s, "cast_weights"), sim::Duration::Microseconds(2 * 4));
 }
 
-Scenario Loaded(Sets sets) {
-  const Loading loading = Load(sets);
-  EXPECT_TRUE(loading.scenario.has_value()) << testing::PrintToString(loading.errors());
-  return loading.scenario.value_or(Scenario());
-}
-
 // One all-reduce behind every forward and every backward of each rank's only chunk: 8 micro-batches,
 // 3 steps, 4 tensor groups.
 TEST(PrecisionStep, DelayedScalingReducesItsScalesOverTheTensorGroup) {
@@ -70,23 +65,14 @@ TEST(PrecisionStep, DelayedScalingReducesItsScalesOverTheTensorGroup) {
 // LLaMA-7B's stage of 16 layers on tensor 4: 16 x (4 h^2 + 3 h f) / 4 numbers of linear layers.
 constexpr std::int64_t kLinear = 16 * (4LL * 4096 * 4096 + 3LL * 4096 * 11008) / 4;
 
-std::map<std::string, sim::Bytes> PartsOf(const Scenario& s, std::uint32_t stage) {
-  const std::vector<StagePlan> stages = PlanStages(s, OneName("qkv"));
-  std::map<std::string, sim::Bytes> parts;
-  for (const BytePart& part :
-       MemoryOfStage(s, stages[stage], s.pipeline.schedule->order(s.pipeline.shape, stage)).parts) {
-    parts[part.name] += part.bytes;
-  }
-  return parts;
-}
-
 TEST(PrecisionStep, WeightsInEightBitsHalveWhatIsHeldAndGathered) {
   const Scenario wide = Loaded({});
   const Scenario cast = Loaded({{"training.matmul.recipe", "FP8_TENSOR_CURRENT"}});
   const Scenario held = Loaded(
       {{"training.matmul.recipe", "FP8_TENSOR_CURRENT"}, {"training.matmul.fp8_param_gather", "true"}});
   for (const std::uint32_t stage : {0u, 1u}) {
-    auto before = PartsOf(wide, stage), beside = PartsOf(cast, stage), instead = PartsOf(held, stage);
+    auto before = PartsOf(wide, OneName("qkv"), stage), beside = PartsOf(cast, OneName("qkv"), stage),
+         instead = PartsOf(held, OneName("qkv"), stage);
     EXPECT_EQ(before.count("fp8_weights"), 0u);
     EXPECT_EQ(beside["weights"], before["weights"]);
     EXPECT_EQ(beside["fp8_weights"], sim::Bytes(2 * kLinear));

@@ -14,6 +14,7 @@
 #include "sim/analysis/step.h"
 #include "sim/program/executor.h"
 #include "tests/scenarios/loading.h"
+#include "tests/scenarios/playing.h"
 #include "tests/scenarios/synthetic.h"
 
 namespace scenarios {
@@ -30,18 +31,13 @@ Scenario WithPredictions(std::int64_t modules, std::int64_t stages = 1) {
   return s;
 }
 
-std::int64_t StepTime(const Scenario& scenario) {
-  const StepProgram steps = BuildSteps(scenario, FlopCost()).value();
-  return sim::FindSteps(steps.program, sim::Simulate(steps.program).value()).step_time().ps();
-}
-
 // Forward and twice that backward, of three sequences: what MFU counts is what is executed.
 TEST(Predictions, TakeTheirProductsForwardAndTwiceBackward) {
-  const std::int64_t none = StepTime(WithPredictions(0));
+  const std::int64_t none = StepTime(WithPredictions(0), FlopCost()).ps();
   for (const std::int64_t modules : {1, 2}) {
     const Scenario s = WithPredictions(modules);
     const sim::Wide forward = models::PredictionFlops(s.model, 3, s.batch.sequence_length).total();
-    EXPECT_EQ(StepTime(s) - none, static_cast<std::int64_t>(3 * forward)) << modules;
+    EXPECT_EQ(StepTime(s, FlopCost()).ps() - none, static_cast<std::int64_t>(3 * forward)) << modules;
   }
 }
 
@@ -59,7 +55,8 @@ TEST(Predictions, RunJoinAndLayerAgainByFullRecomputation) {
   none.training.recompute = one.training.recompute = Recompute::kFull;
   const models::FlopsOf flops = models::PredictionFlops(one.model, 3, one.batch.sequence_length);
   const sim::Wide again = 4 * (flops.linear + flops.attention) + 3 * flops.logits;
-  EXPECT_EQ(StepTime(one) - StepTime(none), static_cast<std::int64_t>(again));
+  EXPECT_EQ(StepTime(one, FlopCost()).ps() - StepTime(none, FlopCost()).ps(),
+            static_cast<std::int64_t>(again));
 }
 
 // What its parts keep on the last stage, and nowhere else.

@@ -12,18 +12,13 @@
 #include "sim/analysis/step.h"
 #include "sim/program/executor.h"
 #include "tests/scenarios/loading.h"
+#include "tests/scenarios/playing.h"
 #include "tests/scenarios/synthetic.h"
 
 namespace scenarios {
 namespace {
 
 using namespace sim::literals;
-
-std::int64_t StepTime(const Scenario& scenario, const hardware::CostModel& cost) {
-  const StepProgram steps = BuildSteps(scenario, cost).value();
-  const sim::Timeline timeline = sim::Simulate(steps.program).value();
-  return sim::FindSteps(steps.program, timeline).step_time().ps();
-}
 
 // Four ranks whose communication is free, each with a sequence of 64 tokens; one layer of four
 // experts, two a token, and a shared one.
@@ -48,12 +43,12 @@ TEST(RecomputedModules, CostTheirProductsOnceMore) {
       {{.attention_core = false, .expert_nonlinearity = true}, 0},
   };
   for (const std::int64_t expert : {1, 2, 4}) {
-    const std::int64_t none = StepTime(WithExperts(expert), FlopCost());
+    const std::int64_t none = StepTime(WithExperts(expert), FlopCost()).ps();
     for (const auto& [modules, again] : cases) {
       Scenario s = WithExperts(expert);
       s.training.recompute = Recompute::kSelective;
       s.training.selective = modules;
-      EXPECT_EQ(StepTime(s, FlopCost()) - none, again) << expert;
+      EXPECT_EQ(StepTime(s, FlopCost()).ps() - none, again) << expert;
     }
   }
 }
@@ -72,25 +67,11 @@ TEST(RecomputedModules, RunNonlinearitiesOfTheBusiestExperts) {
   s.experts.loads = {1, 1, 1, 5};
   s.training.recompute = Recompute::kSelective;
   s.training.selective = {.attention_core = false};
-  const std::int64_t once = StepTime(s, GateCost());
+  const std::int64_t once = StepTime(s, GateCost()).ps();
   // Of 4 x 128 choices 5/8 go to the last: 320 rows of 2 x (32 + 16) bytes.
   EXPECT_EQ(once, 320 * 96);
   s.training.selective.expert_nonlinearity = true;
-  EXPECT_EQ(StepTime(s, GateCost()), 2 * once);
-}
-
-// What rank 0 sends in a run, each of its n members a part.
-double Sent(const sim::Program& p, sim::TaskClass task_class) {
-  double sent = 0;
-  p.ForEachTask([&](sim::TaskId, const sim::Place& at) {
-    if (p.row(at).kind != sim::TaskKind::kSeat || p.row(at).task_class != task_class) return;
-    if (p.rank_of(at) != sim::Rank(0)) return;
-    const sim::Communication& c = p.communications[p.communication_of(at).pos()];
-    const sim::Traffic& traffic = p.traffics[c.traffic.pos()];
-    const double n = c.seats, part = static_cast<double>(traffic.size.count()) * (n - 1) / n;
-    sent += p.names[traffic.name] == "all-reduce" ? 2 * part : part;
-  });
-  return sent;
+  EXPECT_EQ(StepTime(s, GateCost()).ps(), 2 * once);
 }
 
 struct SentByStep {
@@ -115,8 +96,10 @@ SentByStep BytesOfAStep(const std::string& model, const std::string& expert, con
   const RunResult run = Run(loading.scenario.value()).value();
   const ClosedForm& form = run.report.closed_form;
   const auto steps = static_cast<double>(loading.scenario->steps);
-  EXPECT_EQ(Sent(run.steps.program, sim::TaskClass::kTensor), steps * form.tensor_bytes_per_rank) << training;
-  EXPECT_EQ(Sent(run.steps.program, sim::TaskClass::kExpert), steps * form.expert_bytes_per_rank) << training;
+  EXPECT_EQ(BytesSent(run.steps.program, sim::TaskClass::kTensor), steps * form.tensor_bytes_per_rank)
+      << training;
+  EXPECT_EQ(BytesSent(run.steps.program, sim::TaskClass::kExpert), steps * form.expert_bytes_per_rank)
+      << training;
   const double tasks = EstimateOf(*loading.scenario, run.steps.stages).tasks;
   const double ratio = tasks / static_cast<double>(run.steps.program.tasks());
   EXPECT_GE(ratio, 0.98) << training;

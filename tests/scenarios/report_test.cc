@@ -11,16 +11,10 @@
 #include "scenarios/output/report_text.h"
 #include "scenarios/run.h"
 #include "scenarios/sharding.h"
+#include "tests/scenarios/playing.h"
 
 namespace scenarios {
 namespace {
-
-Scenario Load(const std::string& name, const std::vector<proto::Override>& overrides = {}) {
-  proto::Diagnostics diagnostics;
-  auto scenario = LoadScenario(name, overrides, &diagnostics);
-  EXPECT_TRUE(scenario.has_value()) << testing::PrintToString(diagnostics.errors());
-  return scenario.value();
-}
 
 // The scenarios of the catalogue, the long ones with fewer micro-batches.
 std::vector<Scenario> ShortScenarios() {
@@ -28,39 +22,40 @@ std::vector<Scenario> ShortScenarios() {
   for (const char* name :
        {"llama_7b_256xh800", "seed27_example", "megatron_22b_8xa100_full", "megatron_22b_8xa100_sp_selective",
         "sc21_gpt_3_6b_64xa100", "mcore_gpt_1_7b_48xh100"}) {
-    list.push_back(Load(name));
+    list.push_back(LoadNamed(name));
   }
-  list.push_back(Load("llama_7b_256xh800", {{1, "training.optimizer_sharding", "ZERO_1"}}));
-  list.push_back(Load("llama_70b_64xh800_a", {{1, "batch.global", "16"}}));
-  list.push_back(Load("llama_70b_64xh800_a", {{1, "batch.global", "16"},
-                                              {2, "training.recompute", "FULL"},
-                                              {3, "training.recompute_method", "BLOCK"},
-                                              {4, "training.recompute_layers", "3"}}));
+  list.push_back(LoadNamed("llama_7b_256xh800", {{1, "training.optimizer_sharding", "ZERO_1"}}));
+  list.push_back(LoadNamed("llama_70b_64xh800_a", {{1, "batch.global", "16"}}));
+  list.push_back(LoadNamed("llama_70b_64xh800_a", {{1, "batch.global", "16"},
+                                                   {2, "training.recompute", "FULL"},
+                                                   {3, "training.recompute_method", "BLOCK"},
+                                                   {4, "training.recompute_layers", "3"}}));
   // Hybrid sharding of experts and of a tied table, over copies and tensor ranks.
-  list.push_back(Load("llama_7b_256xh800", {{1, "model", "mixtral_8x7b"},
-                                            {2, "layout.tensor", "4"},
-                                            {5, "layout.expert_tensor", "4"},
-                                            {3, "batch.global", "512"},
-                                            {4, "training.sharding.ranks", "16"}}));
-  list.push_back(Load("mpt_7b_8xa100", {{1, "training.sharding.no_sync", "true"}}));
-  list.push_back(Load("llama_70b_64xh800_b", {{1, "batch.global", "20"}}));
+  list.push_back(LoadNamed("llama_7b_256xh800", {{1, "model", "mixtral_8x7b"},
+                                                 {2, "layout.tensor", "4"},
+                                                 {5, "layout.expert_tensor", "4"},
+                                                 {3, "batch.global", "512"},
+                                                 {4, "training.sharding.ranks", "16"}}));
+  list.push_back(LoadNamed("mpt_7b_8xa100", {{1, "training.sharding.no_sync", "true"}}));
+  list.push_back(LoadNamed("llama_70b_64xh800_b", {{1, "batch.global", "20"}}));
   // Layers of other kinds: experts, narrow vectors, halves side by side.
-  list.push_back(Load("llama_70b_64xh800_b",
-                      {{1, "batch.global", "20"}, {2, "model", "mixtral_8x22b"}, {3, "model.layers", "16"}}));
-  list.push_back(Load("megatron_22b_8xa100_sp_selective", {{1, "model", "deepseek_v2_lite"}}));
-  list.push_back(Load("megatron_22b_8xa100_sp_selective", {{1, "model", "palm_540b"},
-                                                           {2, "model.layers", "4"},
-                                                           {3, "model.heads", "48"},
-                                                           {4, "model.kv_heads", "8"}}));
+  list.push_back(
+      LoadNamed("llama_70b_64xh800_b",
+                {{1, "batch.global", "20"}, {2, "model", "mixtral_8x22b"}, {3, "model.layers", "16"}}));
+  list.push_back(LoadNamed("megatron_22b_8xa100_sp_selective", {{1, "model", "deepseek_v2_lite"}}));
+  list.push_back(LoadNamed("megatron_22b_8xa100_sp_selective", {{1, "model", "palm_540b"},
+                                                                {2, "model.layers", "4"},
+                                                                {3, "model.heads", "48"},
+                                                                {4, "model.kv_heads", "8"}}));
   // Last: tied embedding over two stages of GPT-2, interleaved, replicated optimizer.
-  list.push_back(Load("llama_70b_64xh800_c", {{1, "model", "gpt2"},
-                                              {2, "layout.tensor", "4"},
-                                              {3, "layout.virtual", "3"},
-                                              {8, "pipeline.schedule", "INTERLEAVED"},
-                                              {4, "layout.data", "8"},
-                                              {5, "batch.global", "64"},
-                                              {6, "batch.sequence_length", "1024"},
-                                              {7, "training.optimizer_sharding", "NONE"}}));
+  list.push_back(LoadNamed("llama_70b_64xh800_c", {{1, "model", "gpt2"},
+                                                   {2, "layout.tensor", "4"},
+                                                   {3, "layout.virtual", "3"},
+                                                   {8, "pipeline.schedule", "INTERLEAVED"},
+                                                   {4, "layout.data", "8"},
+                                                   {5, "batch.global", "64"},
+                                                   {6, "batch.sequence_length", "1024"},
+                                                   {7, "training.optimizer_sharding", "NONE"}}));
   return list;
 }
 
@@ -153,7 +148,7 @@ TEST(Report, ATiedTableIsReducedBetweenTheEndsOfThePipeline) {
 }
 
 TEST(Report, ASecondRunIsTheSameToTheLastByte) {  // HB-228
-  const Scenario scenario = Load("llama_7b_256xh800");
+  const Scenario scenario = LoadNamed("llama_7b_256xh800");
   const Report first = scenarios::Run(scenario).value().report,
                second = scenarios::Run(scenario).value().report;
   EXPECT_EQ(ReportJson(first), ReportJson(second));
@@ -169,14 +164,14 @@ TEST(Report, TextFitsAHundredColumns) {
 
 TEST(Report, ChunkFidelityGivesTheSameStepWithinAPerCent) {
   const std::vector<proto::Override> small = {{1, "model.layers", "2"}, {2, "steps", "2"}};
-  Scenario scenario = Load("megatron_22b_8xa100_full", small);
+  Scenario scenario = LoadNamed("megatron_22b_8xa100_full", small);
   const double flow = scenarios::Run(scenario).value().report.step_time.seconds();
   scenario.fidelity = Fidelity::kChunk;
   EXPECT_NEAR(scenarios::Run(scenario).value().report.step_time.seconds() / flow, 1, 0.01);
 }
 
 TEST(Report, MfuIsTheModelsFlopsOverPeakAndHfuCountsRecomputation) {
-  const Report report = scenarios::Run(Load("llama_7b_256xh800")).value().report;
+  const Report report = scenarios::Run(LoadNamed("llama_7b_256xh800")).value().report;
   // 6 (QKVO + MLP + logits) + 12 s h a layer and token, 4,194,304 tokens; LLaMA-7B:
   // 32 (4 4096^2 + 3 4096 11008) + 4096 32000 = 6,607,077,376 weights in products.
   const double linear = 6.0 * 6'607'077'376, attention = 32 * 12.0 * 4096 * 4096;
@@ -189,15 +184,15 @@ TEST(Report, MfuIsTheModelsFlopsOverPeakAndHfuCountsRecomputation) {
 }
 
 TEST(Report, CostIsDeviceHoursTimesPrice) {
-  const Report report = scenarios::Run(Load("llama_7b_256xh800")).value().report;
+  const Report report = scenarios::Run(LoadNamed("llama_7b_256xh800")).value().report;
   EXPECT_NEAR(*report.cost_usd_per_step, 256 * 3.0 * report.step_time.seconds() / 3600, 1e-9);
 }
 
 // The last step's gathers share their links with no next step's, so it alone is shorter.
 TEST(Report, AShorterLastStepIsNotTheStepTime) {
   const auto run = [](const char* steps) {
-    return scenarios::Run(
-               Load("deepseek_v2_l4_8xb200_pp2", {{1, "batch.sequence_length", "1024"}, {2, "steps", steps}}))
+    return scenarios::Run(LoadNamed("deepseek_v2_l4_8xb200_pp2",
+                                    {{1, "batch.sequence_length", "1024"}, {2, "steps", steps}}))
         .value()
         .report;
   };
@@ -213,10 +208,10 @@ TEST(Report, AShorterLastStepIsNotTheStepTime) {
 // sc21_gpt_3_6b_64xa100 states a published step time; with another batch it is another job.
 TEST(Report, ComparesWithWhatWasPublishedWhileTheJobIsThePublishedOne) {
   const char* name = "sc21_gpt_3_6b_64xa100";
-  const Report as_it_is = scenarios::Run(Load(name, {{1, "steps", "2"}})).value().report;
+  const Report as_it_is = scenarios::Run(LoadNamed(name, {{1, "steps", "2"}})).value().report;
   EXPECT_TRUE(as_it_is.published_applies);
   EXPECT_THAT(ReportText(as_it_is), testing::HasSubstr(" % off\n"));
-  const Report changed = scenarios::Run(Load(name, {{1, "batch.global", "1024"}})).value().report;
+  const Report changed = scenarios::Run(LoadNamed(name, {{1, "batch.global", "1024"}})).value().report;
   EXPECT_FALSE(changed.published_applies);
   EXPECT_THAT(ReportText(changed), testing::HasSubstr(" s, for the job before --set changed it\n"));
   EXPECT_THAT(ReportText(changed), testing::Not(testing::HasSubstr("% off")));

@@ -14,6 +14,7 @@
 #include "sim/analysis/step.h"
 #include "sim/program/executor.h"
 #include "tests/scenarios/loading.h"
+#include "tests/scenarios/playing.h"
 #include "tests/scenarios/synthetic.h"
 
 namespace scenarios {
@@ -31,11 +32,6 @@ Scenario InParts(std::int64_t stages, std::int64_t micro_batches, std::int64_t p
   return s;
 }
 
-std::int64_t StepTime(const Scenario& scenario, const hardware::CostModel& cost) {
-  const StepProgram steps = BuildSteps(scenario, cost).value();
-  return sim::FindSteps(steps.program, sim::Simulate(steps.program).value()).step_time().ps();
-}
-
 // Sun et al. 2024, section 3: m k passes of a part and p - 1 more, where parts take alike.
 TEST(SequenceParts, ShrinkTheBubbleByTheirNumber) {
   const LayerCost cost(7_ns, 13_ns);
@@ -43,7 +39,7 @@ TEST(SequenceParts, ShrinkTheBubbleByTheirNumber) {
     for (const std::int64_t m : {1, 4, 5}) {
       for (const std::int64_t k : {2, 4}) {
         const std::int64_t layers = 2;
-        EXPECT_EQ(StepTime(InParts(p, m, k), cost), (m * k + p - 1) * layers * (7 + 13) * 1000)
+        EXPECT_EQ(StepTime(InParts(p, m, k), cost).ps(), (m * k + p - 1) * layers * (7 + 13) * 1000)
             << p << ' ' << m << ' ' << k;
       }
     }
@@ -53,8 +49,8 @@ TEST(SequenceParts, ShrinkTheBubbleByTheirNumber) {
 // On one stage nothing but the work counts: attention of part i sees i + 1 parts, together as many
 // pairs as the whole sequence.
 TEST(SequenceParts, DoTheWorkOfTheWholeSequence) {
-  const std::int64_t whole = StepTime(InParts(1, 3, 1), FlopCost());
-  for (const std::int64_t k : {2, 4, 8}) EXPECT_EQ(StepTime(InParts(1, 3, k), FlopCost()), whole) << k;
+  const std::int64_t whole = StepTime(InParts(1, 3, 1), FlopCost()).ps();
+  for (const std::int64_t k : {2, 4, 8}) EXPECT_EQ(StepTime(InParts(1, 3, k), FlopCost()).ps(), whole) << k;
 }
 
 TEST(SequenceParts, SeeTheKeysOfAllPartsBeforeThem) {

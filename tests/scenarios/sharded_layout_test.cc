@@ -30,7 +30,7 @@ Sets Mixtral(Sets more) {
   return sets;
 }
 
-std::map<std::string, std::int64_t> PartsOf(const Scenario& s, std::uint32_t stage = 0) {
+std::map<std::string, std::int64_t> CountsOf(const Scenario& s, std::uint32_t stage = 0) {
   const auto stages = PlanStages(s, SplitCost(Nanoseconds(1, 1, 1)));
   std::map<std::string, std::int64_t> parts;
   for (const BytePart& part : MemoryOfStage(s, stages[stage], StageOrders(s.pipeline).Of(stage)).parts) {
@@ -50,7 +50,7 @@ TEST(ShardedExperts, HoldASixteenthHoweverTheyAreSpread) {
                       Load(Mixtral({{"layout.expert", e}, {"training.optimizer_sharding", "ZERO_2"}}));
     ASSERT_THAT(cut.errors(), IsEmpty());
     ASSERT_THAT(gradients.errors(), IsEmpty());
-    auto three = PartsOf(*cut.scenario), two = PartsOf(*gradients.scenario);
+    auto three = CountsOf(*cut.scenario), two = CountsOf(*gradients.scenario);
     EXPECT_EQ(three["expert_weights"], 2 * experts / 16);
     EXPECT_EQ(three["expert_gradients"], 4 * experts / 16);
     EXPECT_EQ(three["expert_master_weights"] + three["expert_moments"], 12 * experts / 16);
@@ -205,7 +205,7 @@ TEST(ShardedPipelines, HoldAllWeightsOrTwoLayersAtOnce) {
   ASSERT_THAT(given_back.errors(), IsEmpty());
   const std::int64_t layer = (4LL * 4096 * 4096 + 3LL * 4096 * 11008) / 4 + 2 * 4096,
                      table = 32256LL * 4096 / 4;  // of 63 x 512 words
-  auto all = PartsOf(*kept.scenario, 1), some = PartsOf(*given_back.scenario, 1);
+  auto all = CountsOf(*kept.scenario, 1), some = CountsOf(*given_back.scenario, 1);
   EXPECT_EQ(all["gathered"], 2 * (16 * layer + table + 4096));
   EXPECT_EQ(all["weights"], all["gathered"] / 2);
   EXPECT_EQ(all["gradients"], 2 * all["gathered"]);

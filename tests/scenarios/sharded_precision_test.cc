@@ -14,6 +14,7 @@
 #include "sim/analysis/step.h"
 #include "sim/program/executor.h"
 #include "tests/scenarios/loading.h"
+#include "tests/scenarios/playing.h"
 #include "tests/scenarios/synthetic.h"
 
 namespace scenarios {
@@ -33,7 +34,7 @@ Scenario TwoRanks(models::Recipe recipe) {
   return s;
 }
 
-std::int64_t Times(const Scenario& s, std::string_view name) {
+std::int64_t KernelsOfAStep(const Scenario& s, std::string_view name) {
   const StepProgram steps = BuildSteps(s, OneName(name)).value();
   const sim::Timeline timeline = sim::Simulate(steps.program).value();
   return sim::FindSteps(steps.program, timeline).step_time().ps() / sim::Duration::Microseconds(1).ps();
@@ -44,11 +45,11 @@ constexpr std::int64_t kPass = 3 * 5 * 4;
 
 TEST(ShardedPrecision, CastsWhatArrivesInSixteenBitsBehindEachGather) {
   Scenario s = TwoRanks(models::Recipe::kTensorCurrent);
-  EXPECT_EQ(Times(s, "cast_weights"), 2 * kPass);  // forward and backward
-  s.training.recompute = Recompute::kFull;         // the backward's forward has its copy of the same cast
-  EXPECT_EQ(Times(s, "cast_weights"), 2 * kPass);
+  EXPECT_EQ(KernelsOfAStep(s, "cast_weights"), 2 * kPass);  // forward and backward
+  s.training.recompute = Recompute::kFull;  // the backward's forward has its copy of the same cast
+  EXPECT_EQ(KernelsOfAStep(s, "cast_weights"), 2 * kPass);
   s.training.sharding.reshard_after_forward = false;  // all copies at once
-  EXPECT_EQ(Times(s, "cast_weights"), kPass);
+  EXPECT_EQ(KernelsOfAStep(s, "cast_weights"), kPass);
 }
 
 // A backward reads one copy; products that run again before it read the forward's beside it.
@@ -72,22 +73,22 @@ TEST(ShardedPrecision, HoldsBothCopiesWhereProductsRunAgain) {
 TEST(ShardedPrecision, CastsSharesOnceAStepAndTurnsRoundWhatArrivesInEight) {
   Scenario s = TwoRanks(models::Recipe::kTensorCurrent);
   s.training.matmul.parameter_gather = true;
-  EXPECT_EQ(Times(s, "cast_weights"), 1);
-  EXPECT_EQ(Times(s, "find largest"), 1);
-  EXPECT_EQ(Times(s, "second_copy_fp8"), kPass);
+  EXPECT_EQ(KernelsOfAStep(s, "cast_weights"), 1);
+  EXPECT_EQ(KernelsOfAStep(s, "find largest"), 1);
+  EXPECT_EQ(KernelsOfAStep(s, "second_copy_fp8"), kPass);
   s.device.capability = 100;  // takes any order
-  EXPECT_EQ(Times(s, "second_copy_fp8"), 0);
+  EXPECT_EQ(KernelsOfAStep(s, "second_copy_fp8"), 0);
   s.training.matmul.recipe = models::Recipe::kTensorDelayed;  // scales are those of earlier steps
-  EXPECT_EQ(Times(s, "find largest"), 0);
+  EXPECT_EQ(KernelsOfAStep(s, "find largest"), 0);
 }
 
 TEST(ShardedPrecision, CastsEachShareBeforeEachGatherWhereItIsHeldInSixteen) {
   Scenario s = TwoRanks(models::Recipe::kTensorCurrent);
   s.training.matmul.parameter_gather = s.training.matmul.cast_each_gather = true;
-  EXPECT_EQ(Times(s, "cast_weights"), 2 * 3 * 5);  // of each of 5 units
-  EXPECT_EQ(Times(s, "find largest"), 1);
+  EXPECT_EQ(KernelsOfAStep(s, "cast_weights"), 2 * 3 * 5);  // of each of 5 units
+  EXPECT_EQ(KernelsOfAStep(s, "find largest"), 1);
   s.training.sharding.reshard_after_forward = false;
-  EXPECT_EQ(Times(s, "cast_weights"), 3 * 5);
+  EXPECT_EQ(KernelsOfAStep(s, "cast_weights"), 3 * 5);
 }
 
 // Gathered once a micro-batch and kept, one micro-batch a step: as often as with weights that are whole.
@@ -99,8 +100,8 @@ TEST(ShardedPrecision, OfUnitsThatStayWholeTakesAsLongAsOfWholeWeights) {
     s->batch.global = 2;
     s->batch.micro_batches = s->pipeline.shape.microbatches = 1;
   }
-  EXPECT_EQ(Times(cut, "cast_weights"), 5 * 4);
-  EXPECT_EQ(Times(whole, "cast_weights"), 5 * 4);
+  EXPECT_EQ(KernelsOfAStep(cut, "cast_weights"), 5 * 4);
+  EXPECT_EQ(KernelsOfAStep(whole, "cast_weights"), 5 * 4);
 }
 
 // LLaMA-7B on tensor 4, data 4, 4 micro-batches: 32 x (4 h^2 + 3 h f) / 4 numbers of linear layers.
@@ -151,20 +152,10 @@ TEST(ShardedPrecision, TheProgramMovesWhatTheClosedFormSaysAndTheScales) {
   EXPECT_EQ(moved["all-reduce"], s.steps * 5 * 4 * 4);
 }
 
-std::map<std::string, sim::Bytes> PartsOf(const Scenario& s) {
-  const std::vector<StagePlan> stages = PlanStages(s, OneName("qkv"));
-  std::map<std::string, sim::Bytes> parts;
-  for (const BytePart& part :
-       MemoryOfStage(s, stages[0], s.pipeline.schedule->order(s.pipeline.shape, 0)).parts) {
-    parts[part.name] += part.bytes;
-  }
-  return parts;
-}
-
 // Two units are whole at a time; one of them has a copy, which is one byte a number.
 TEST(ShardedPrecision, HoldsCopiesOfTheLayerThatRuns) {
-  auto wide = PartsOf(Llama({})), behind = PartsOf(Llama(kBehind)), held = PartsOf(Llama(kHeld)),
-       each = PartsOf(Llama(kEach));
+  auto wide = PartsOf(Llama({}), OneName("qkv")), behind = PartsOf(Llama(kBehind), OneName("qkv")),
+       held = PartsOf(Llama(kHeld), OneName("qkv")), each = PartsOf(Llama(kEach), OneName("qkv"));
   EXPECT_EQ(behind["weights"], wide["weights"]);
   EXPECT_EQ(behind["gathered"], wide["gathered"]);
   EXPECT_EQ(behind["fp8_weights"], sim::Bytes(kLayer));
@@ -179,7 +170,7 @@ TEST(ShardedPrecision, HoldsCopiesOfTheLayerThatRuns) {
   // All of both copies, where all layers stay.
   Sets stay = kBehind;
   stay.emplace_back("training.sharding.reshard_after_forward", "false");
-  EXPECT_EQ(PartsOf(Llama(stay))["fp8_weights"], sim::Bytes(2 * kLinear));
+  EXPECT_EQ(PartsOf(Llama(stay), OneName("qkv"))["fp8_weights"], sim::Bytes(2 * kLinear));
 }
 
 }  // namespace

@@ -10,20 +10,13 @@
 #include "models/memory.h"
 #include "models/transformer.h"
 #include "scenarios/step_builder.h"
+#include "tests/scenarios/playing.h"
 #include "tests/scenarios/synthetic.h"
 
 namespace scenarios {
 namespace {
 
 using namespace sim::literals;
-
-std::map<std::string, sim::Bytes> PartsOf(const Scenario& scenario) {
-  const std::vector<StagePlan> stages = PlanStages(scenario, LayerCost(7_ns, 13_ns));
-  const auto order = scenario.pipeline.schedule->order(scenario.pipeline.shape, 0);
-  std::map<std::string, sim::Bytes> parts;
-  for (const BytePart& part : MemoryOfStage(scenario, stages[0], order).parts) parts[part.name] = part.bytes;
-  return parts;
-}
 
 // One stage of 7 layers, one micro-batch. Groups of n keep ceil(7/n) inputs; while one
 // runs backward, all of its n layers exist, but for the input that was kept. The first n
@@ -40,11 +33,11 @@ TEST(StageMemory, FullRecomputationKeepsTheInputsOfGroups) {
     SCOPED_TRACE(n);
     const std::int64_t together = std::min<std::int64_t>(n, 7);
     s.training.full_recompute = {.first_layers_only = false, .layers = n};
-    auto parts = PartsOf(s);
+    auto parts = PartsOf(s, LayerCost(7_ns, 13_ns));
     EXPECT_EQ(parts["activations"], ends + (7 + n - 1) / n * input);
     EXPECT_EQ(parts["recomputed"], together * all - input);
     s.training.full_recompute = {.first_layers_only = true, .layers = n};
-    parts = PartsOf(s);
+    parts = PartsOf(s, LayerCost(7_ns, 13_ns));
     EXPECT_EQ(parts["activations"], ends + together * input + (7 - together) * all);
     EXPECT_EQ(parts["recomputed"], all - input);
   }

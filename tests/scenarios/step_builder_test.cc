@@ -53,10 +53,10 @@ TEST(GradientNorm, StartsWhenAllGradientsOfItsRankAreReduced) {
 
 using namespace sim::literals;
 
-constexpr sim::Duration kForward = 7_ns, kBackward = 13_ns;
+constexpr sim::Duration kLayerForward = 7_ns, kLayerBackward = 13_ns;
 
-sim::Duration StepTime(const Scenario& scenario) {
-  const StepProgram steps = BuildSteps(scenario, LayerCost(kForward, kBackward)).value();
+sim::Duration SteadyStepTime(const Scenario& scenario) {
+  const StepProgram steps = BuildSteps(scenario, LayerCost(kLayerForward, kLayerBackward)).value();
   const sim::Timeline timeline = sim::Simulate(steps.program).value();
   const sim::StepTimes times = sim::FindSteps(steps.program, timeline);
   EXPECT_TRUE(times.steady);
@@ -70,7 +70,8 @@ TEST(StepBuilder, GpipeAnd1F1BTakeExactlyTheClosedFormOnEqualStages) {
     for (std::int64_t p = 1; p <= 8; ++p) {
       for (std::int64_t m = 1; m <= 12; ++m) {
         SCOPED_TRACE(testing::Message() << schedule << " p " << p << " m " << m);
-        EXPECT_EQ(StepTime(SyntheticScenario(p, m, 1, schedule)), (m + p - 1) * (kForward + kBackward));
+        EXPECT_EQ(SteadyStepTime(SyntheticScenario(p, m, 1, schedule)),
+                  (m + p - 1) * (kLayerForward + kLayerBackward));
       }
     }
   }
@@ -82,20 +83,21 @@ TEST(StepBuilder, InterleavingTakesExactlyTheClosedFormWherePDividesM) {
     for (std::int64_t m = p; m <= 3 * p; m += p) {
       for (std::int64_t v = 2; v <= 4; ++v) {
         SCOPED_TRACE(testing::Message() << "p " << p << " m " << m << " v " << v);
-        EXPECT_EQ(StepTime(SyntheticScenario(p, m, v, "interleaved")),
-                  (v * m + p - 1) * (kForward + kBackward));
+        EXPECT_EQ(SteadyStepTime(SyntheticScenario(p, m, v, "interleaved")),
+                  (v * m + p - 1) * (kLayerForward + kLayerBackward));
       }
     }
   }
 }
 
 TEST(StepBuilder, PiecesOfSeveralLayersTakeAsManyTimes) {
-  EXPECT_EQ(StepTime(SyntheticScenario(4, 6, 1, "1f1b", 3)), (6 + 4 - 1) * (3 * (kForward + kBackward)));
+  EXPECT_EQ(SteadyStepTime(SyntheticScenario(4, 6, 1, "1f1b", 3)),
+            (6 + 4 - 1) * (3 * (kLayerForward + kLayerBackward)));
 }
 
 // The most forwards of a stage without their backwards, as the timeline has them.
 std::map<std::uint32_t, int> InFlight(const Scenario& scenario) {
-  const StepProgram steps = BuildSteps(scenario, LayerCost(kForward, kBackward)).value();
+  const StepProgram steps = BuildSteps(scenario, LayerCost(kLayerForward, kLayerBackward)).value();
   const sim::Timeline timeline = sim::Simulate(steps.program).value();
   std::map<std::uint32_t, int> now, most;
   for (std::size_t task = 0; task < steps.program.tasks(); ++task) {  // a rank's tasks are in its order
@@ -138,7 +140,7 @@ TEST(StepBuilder, FullRecomputationCostsAThirdAtTheMost) {
 TEST(StepBuilder, FullRecomputationRunsEachForwardTwice) {
   Scenario scenario = SyntheticScenario(4, 6, 1, "1f1b");
   scenario.training.recompute = Recompute::kFull;
-  EXPECT_EQ(StepTime(scenario), (6 + 4 - 1) * (2 * kForward + kBackward));
+  EXPECT_EQ(SteadyStepTime(scenario), (6 + 4 - 1) * (2 * kLayerForward + kLayerBackward));
 }
 
 // Megatron-LM's block method: the first n layers of each piece; uniform: all, however grouped.
@@ -152,9 +154,10 @@ TEST(StepBuilder, RecomputationOfSomeLayersRunsTheirForwardsOnceMore) {
       scenario.training.recompute = Recompute::kFull;
       scenario.training.full_recompute = {.first_layers_only = true, .layers = layers};
       const std::int64_t again = std::min<std::int64_t>(layers, 3);
-      EXPECT_EQ(StepTime(scenario), pieces_of_work * (3 * (kForward + kBackward) + again * kForward));
+      EXPECT_EQ(SteadyStepTime(scenario),
+                pieces_of_work * (3 * (kLayerForward + kLayerBackward) + again * kLayerForward));
       scenario.training.full_recompute = {.first_layers_only = false, .layers = layers};
-      EXPECT_EQ(StepTime(scenario), pieces_of_work * 3 * (2 * kForward + kBackward));
+      EXPECT_EQ(SteadyStepTime(scenario), pieces_of_work * 3 * (2 * kLayerForward + kLayerBackward));
     }
   }
 }
@@ -167,13 +170,14 @@ TEST(StepBuilder, UnevenStagesRunAtThePaceOfTheSlowest) {
   Scenario scenario = SyntheticScenario(4, 20, 1, "1f1b");
   scenario.model.layers = 6;
   scenario.pipeline.layers_of_piece = {1, 3, 1, 1};
-  EXPECT_EQ(StepTime(scenario), 20 * (3 * (kForward + kBackward)) + (kBackward + kForward));
+  EXPECT_EQ(SteadyStepTime(scenario),
+            20 * (3 * (kLayerForward + kLayerBackward)) + (kLayerBackward + kLayerForward));
 }
 
 TEST(StepBuilder, MicroBatchesBeyond16BitsKeepTheirNumbers) {
   Scenario scenario = SyntheticScenario(1, 40'000, 1, "1f1b");
   scenario.steps = 2;
-  const StepProgram steps = BuildSteps(scenario, LayerCost(kForward, kBackward)).value();
+  const StepProgram steps = BuildSteps(scenario, LayerCost(kLayerForward, kLayerBackward)).value();
   const sim::TaskId last(std::uint32_t{2 * 40'000 - 1});  // one forward and one backward each
   EXPECT_EQ(steps.program.NameOf(last), "attention mb39999 layer 0");
 }
@@ -182,7 +186,7 @@ TEST(StepBuilder, ProgramPrintsItself) {
   Scenario scenario = SyntheticScenario(2, 1, 1, "1f1b");
   scenario.steps = 1;
   scenario.training.gradient_norm = false;
-  const StepProgram steps = BuildSteps(scenario, LayerCost(kForward, kBackward)).value();
+  const StepProgram steps = BuildSteps(scenario, LayerCost(kLayerForward, kLayerBackward)).value();
   // 4 tokens x 8 channels x 2 B = 64 B cross the boundary, there and back.
   EXPECT_EQ(sim::ToText(steps.program),
             "0. rank 0 compute: attention mb0 layer 0 (forward) 7000 ps -> 1\n"

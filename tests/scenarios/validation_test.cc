@@ -15,7 +15,7 @@
 namespace scenarios {
 namespace {
 
-struct Row {
+struct PublishedRow {
   std::string name;
   double published = 0, simulated = 0;
   bool experts = false, context = false;
@@ -24,8 +24,8 @@ struct Row {
 
 // Every scenario of the catalogue that states a published result, but for those of a
 // table of its own (zero_bubble_test.cc).
-std::vector<Row> PublishedRows() {
-  std::vector<Row> rows;
+std::vector<PublishedRow> PublishedRows() {
+  std::vector<PublishedRow> rows;
   for (const proto::CatalogueFile& file : Catalogue()) {
     if (file.name.starts_with("zero_bubble_")) continue;
     proto::Diagnostics diagnostics;
@@ -41,7 +41,7 @@ std::vector<Row> PublishedRows() {
   return rows;
 }
 
-std::string TableLine(const Row& row) {
+std::string TableLine(const PublishedRow& row) {
   char line[200];
   std::snprintf(line, sizeof line, "| `%s` | %.4g | %.4g | %+.1f %% |", row.name.c_str(), row.published,
                 row.simulated, 100 * row.error());
@@ -49,9 +49,9 @@ std::string TableLine(const Row& row) {
 }
 
 // No row is further off than `most`, nor all on average than `mean`.
-void ExpectWithin(const std::vector<Row>& rows, double most, double mean) {
+void ExpectWithin(const std::vector<PublishedRow>& rows, double most, double mean) {
   double sum = 0;
-  for (const Row& row : rows) {
+  for (const PublishedRow& row : rows) {
     EXPECT_LT(std::abs(row.error()), most) << TableLine(row);
     sum += std::abs(row.error());
   }
@@ -59,11 +59,11 @@ void ExpectWithin(const std::vector<Row>& rows, double most, double mean) {
 }
 
 // Results move when the models do; then the table moves in the same change.
-void ExpectInTheDocumentation(const std::vector<Row>& rows) {
+void ExpectInTheDocumentation(const std::vector<PublishedRow>& rows) {
   std::ifstream file(ORRERY_SOURCE_DIR "/docs/validation.md");
   std::stringstream text;
   text << file.rdbuf();
-  for (const Row& row : rows) {
+  for (const PublishedRow& row : rows) {
     EXPECT_NE(text.str().find(TableLine(row)), std::string::npos) << "docs/validation.md lacks\n"
                                                                   << TableLine(row);
   }
@@ -71,10 +71,10 @@ void ExpectInTheDocumentation(const std::vector<Row>& rows) {
 
 // One test, because the rows take a sanitized build minutes.
 TEST(Validation, PublishedStepTimesAreMetWithinTheirBoundsAndTheDocumentationSaysHow) {
-  const std::vector<Row> rows = PublishedRows();
+  const std::vector<PublishedRow> rows = PublishedRows();
   ExpectInTheDocumentation(rows);
-  std::vector<Row> megatron, fsdp, experts, context, fp8;
-  for (const Row& row : rows) {
+  std::vector<PublishedRow> megatron, fsdp, experts, context, fp8;
+  for (const PublishedRow& row : rows) {
     (row.context                    ? context
      : row.experts                  ? experts
      : row.name.ends_with("_fp8")   ? fp8

@@ -119,8 +119,7 @@ TEST(CollectiveCommand, GivesEachJobItsRow) {
 }
 
 TEST(CollectiveCommand, WritesFiles) {
-  const TestFile table("test.txt"), document("test.json"),
-      trace("trace.json");
+  const TestFile table("test.txt"), document("test.json"), trace("trace.json");
   const Result r =
       RunWords({"collective", "all_reduce", "-b", "1M", "--output", table.path(), "--trace", trace.path()});
   ASSERT_EQ(r.status, 0) << r.err;
@@ -151,8 +150,7 @@ TEST(CollectiveCommand, ReportsADeadlockAndNoTime) {
 
 TEST(CollectiveCommand, PlaysAListOfOperations) {
   const TestFile file(
-      "ranks.txt",
-      "rank 0-7: all_reduce 1M\nrank 0-3: all_gather 64M group 0-3\nrank 0-7: all_reduce 1G\n");
+      "ranks.txt", "rank 0-7: all_reduce 1M\nrank 0-3: all_gather 64M group 0-3\nrank 0-7: all_reduce 1G\n");
   const Result r = RunWords({"collective", "--operations", file.path()});
   ASSERT_EQ(r.status, 0) << r.err;
   EXPECT_THAT(r.out,
