@@ -26,8 +26,8 @@ constexpr Effort kEffort = {.most_steps = 100, .small_gain = 1e-5};
 
 constexpr GemmFigure kFitted[] = {
     {"efficiency", &GemmModel::efficiency, 1, 0.2, 1},
-    {"relative_128x128", &GemmModel::relative_128x128, 1, 0.3, 1.3},
-    {"relative_128x64", &GemmModel::relative_128x64, 1, 0.1, 1.3},
+    {"relative_128x128", &GemmModel::relative_128x128, 1, 0.3, 1},
+    {"relative_128x64", &GemmModel::relative_128x64, 1, 0.1, 1},
     {"prologue_k", &GemmModel::prologue_k, 1, 0, 2000},
     {"wave_overlap", &GemmModel::wave_overlap, 1, 0, 1},
     {"long_kernel_loss", &GemmModel::long_kernel_loss, 1, 0, 0.5},
