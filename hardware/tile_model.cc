@@ -85,36 +85,55 @@ Caching CachingOf(const GemmModel& model, const GemmWork& work, const Share& sha
   return c;
 }
 
-double MatrixUnitSeconds(const GemmModel& model, const GemmWork& work, const Caching& caching, double derate,
-                         const Share& share) {
+// What one k of a tile takes, and how many tiles there are.
+struct TileWork {
+  double down = 0, across = 0;  // tiles of one product
+  double step = 0;              // seconds for one k on an SM, operands in L2
+  double cold = 0;              // seconds for one k of what is cold, of an SM
+};
+
+TileWork WorkOfTile(const Tile& tile, const GemmModel& model, const GemmWork& work, const Caching& caching,
+                    double derate, const Share& share) {
   const Extents e(work.shape);
-  if (work.shape.m == 1 && model.row_k_s > 0) return e.k * model.row_k_s;
+  const double relative = tile.relative == nullptr ? 1 : model.*tile.relative;
   const double sm_rate = model.efficiency * derate * model.peak_flops_per_s / share.sms_of_whole_device;
   const double sm_memory_rate = model.sm_memory_ratio * model.memory_efficiency * share.memory_bytes_per_s /
                                 share.sms_of_whole_device;
-  double best = 0;
+  const double first = std::min(tile.m, e.m) * work.first_width;  // bytes for one k
+  const double second = std::min(tile.n, e.n) * work.second_width;
+  const double cold_first = first * (1 - caching.first_kept);
+  const double cold_second = second * (1 - caching.second_kept);
+  TileWork t{.down = Cover(e.m, tile.m), .across = Cover(e.n, tile.n)};
+  t.step = FourNorm(2 * tile.m * tile.n / (sm_rate * relative), (first + second) / model.l2_sm_bytes_per_s);
+  // Tiles beside each other read the same, and one of them finds it cold.
+  t.cold = (cold_first / t.across + cold_second / t.down) / sm_memory_rate;
+  return t;
+}
+
+// By tiles, k in `parts`.
+double TiledSeconds(const TileWork& tile, double parts, const GemmModel& model, const Extents& e,
+                    const Share& share) {
+  const double tiles = e.batch * tile.down * tile.across * parts;
+  const double waves = (1 - model.wave_overlap) * Cover(tiles, share.sms) +
+                       model.wave_overlap * std::max(tiles / share.sms, 1.0);
+  const double depth = Cover(e.k, parts * kInstructionK) * kInstructionK + model.prologue_k;
+  const double cold = depth * tile.cold * std::max(tiles / share.sms, 1.0);
+  const double seconds = FourNorm(waves * depth * tile.step, cold);
+  if (parts == 1) return seconds;
+  // Each part is written as FP32 and read again.
+  return seconds + model.split_fixed_s +
+         8 * parts * e.m * e.n * e.batch / (model.l2_ratio * share.memory_bytes_per_s);
+}
+
+double MatrixUnitSeconds(const GemmModel& model, const GemmWork& work, const Caching& caching, double derate,
+                         const Share& share) {
+  const Extents e(work.shape);
+  double best = work.shape.m == 1 ? e.k * model.row_k_s : 0;
   for (const Tile& tile : kTiles) {
-    const double relative = tile.relative == nullptr ? 1 : model.*tile.relative;
-    const double down = Cover(e.m, tile.m), across = Cover(e.n, tile.n);
-    const double first = std::min(tile.m, e.m) * work.first_width;  // bytes a step of k
-    const double second = std::min(tile.n, e.n) * work.second_width;
-    // Tiles beside each other read the same: one of them finds it cold.
-    const double cold = first * (1 - caching.first_kept) / across + second * (1 - caching.second_kept) / down;
-    const double step = FourNorm(
-        FourNorm(2 * tile.m * tile.n / (sm_rate * relative), (first + second) / model.l2_sm_bytes_per_s),
-        cold / sm_memory_rate);
+    const TileWork one = WorkOfTile(tile, model, work, caching, derate, share);
     for (double parts = 1; parts <= model.most_parts; parts *= 2) {
       if (parts > 1 && e.k < parts * kSmallestPart) break;
-      const double tiles = e.batch * down * across * parts;
-      const double waves = (1 - model.wave_overlap) * Cover(tiles, share.sms) +
-                           model.wave_overlap * std::max(tiles / share.sms, 1.0);
-      const double depth = Cover(e.k, parts * kInstructionK) * kInstructionK + model.prologue_k;
-      double seconds = waves * depth * step;
-      if (parts > 1) {
-        // Each part is written as FP32 and read again.
-        seconds += model.split_fixed_s +
-                   8 * parts * e.m * e.n * e.batch / (model.l2_ratio * share.memory_bytes_per_s);
-      }
+      const double seconds = TiledSeconds(one, parts, model, e, share);
       if (best == 0 || seconds < best) best = seconds;
     }
   }

@@ -2,13 +2,15 @@
 // attention does: closed forms of tiles, waves and bytes.
 //
 //   t = fixed + ( T_tc^p + T_mem^p )^(1/p)
-//   T_tc  = min over tiles (bm, bn) and parts s of k of
-//           waves * ( k/s rounded up to 64, + prologue ) * step
+//   T_tc  = min over tiles (bm, bn) and parts s of k of the 4-norm of
+//           waves * ( k/s rounded up to 64, + prologue ) * step  and  T_cold
 //           (s > 1 also pays a kernel that adds the parts, and their FP32 bytes),
 //           times 1 + loss * T_tc / (T_tc + 2 ms): clocks fall while power is drawn
 //   waves = tiles / SMs rounded up, or as it is where tiles need not wait for a wave
-//   step  = what one k of a tile takes an SM: the 4-norm of multiplying, of loading
-//           bm + bn numbers from L2, and of loading what is cold from memory
+//   step  = what one k of a tile takes an SM: the 4-norm of multiplying and of
+//           loading bm + bn numbers from L2
+//   T_cold = depth in k * cold bytes of a tile / what an SM draws from memory, for as many
+//           tiles as an SM has; tiles in a row or column find their operand cold once
 //   T_mem = bytes / achieved memory rate
 //
 // Operands that the kernel before left in L2 are warm: the first and the result in

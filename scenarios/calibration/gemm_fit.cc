@@ -158,11 +158,14 @@ GemmModel FitFormat(const std::vector<GemmPoint>& points, const hardware::Share&
     if (other.cost < kWorthIt * best.cost) best = other;
   };
   GemmModel other = start;
-  for (const double norm : {1.6, 5.0}) {
-    for (const double overlap : {0.2, 0.8}) {
-      other.norm = norm;
-      other.wave_overlap = overlap;
-      attempt(other);
+  for (const double norm : {1.6, 3.0, 5.0}) {
+    for (const double overlap : {0.2, 0.85}) {
+      for (const double ratio : {0.9, 2.0}) {
+        other.norm = norm;
+        other.wave_overlap = overlap;
+        other.sm_memory_ratio = ratio;
+        attempt(other);
+      }
     }
   }
   other = best.model;

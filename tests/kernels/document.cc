@@ -125,7 +125,7 @@ std::string Method(std::int64_t rows) {
          pages::Wrapped(
              "`orrery calibrate gemm tests/kernels/gemm_measured.csv --hardware h100_sxm` fits them again, format "
              "by format: least squares of the logarithm, in which rows further off than 3 % count by their "
-             "distance, from five starts, with k in up to 16 parts or whole, with and without a kernel of its own "
+             "distance, from a dozen starts, with k in up to 16 parts or whole, with and without a kernel of its own "
              "for single rows. Held out: the pairs of n and k, in order, are dealt to five parts; each part's "
              "rows, with every m, are told by figures fitted to the other four. The operation that was measured "
              "in FP8, NVFP4 and INT8 "
