@@ -130,8 +130,8 @@ std::string WhyNotFormat(const Device& device, sim::NumberFormat format) {
 std::string FormatsOf(const Device& device) {
   using enum sim::NumberFormat;
   std::string known;
-  for (const sim::NumberFormat format : {kBf16, kFp16, kTf32, kFp32, kFp8, kFp8Block, kMxFp8, kNvFp4, kInt8,
-                                         kInt8Weights, kInt4Weights}) {
+  for (const sim::NumberFormat format :
+       {kBf16, kFp16, kTf32, kFp32, kFp8, kFp8Block, kMxFp8, kNvFp4, kInt8, kInt8Weights, kInt4Weights}) {
     if (SupportsFormat(device, format)) known += (known.empty() ? "" : ", ") + std::string(ToText(format));
   }
   return known;

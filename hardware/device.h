@@ -22,7 +22,7 @@
 namespace hardware {
 
 inline constexpr std::size_t kNumberFormats = 11;  // sim::NumberFormat
-inline constexpr std::size_t kMemoryClasses = 5;  // sim::MemoryClass
+inline constexpr std::size_t kMemoryClasses = 5;   // sim::MemoryClass
 
 // How well a figure is known.
 enum class Basis : std::uint8_t {
@@ -71,8 +71,8 @@ struct GemmModel {
   // Parts of L2 in which the first operand and the result, or the second operand, are
   // still there from the kernels before.
   double l2_first_part = 0, l2_second_part = 0;
-  double norm = 1;             // how compute and memory time combine: PowerMean's p
-  double row_k_s = 0;          // one row by a kernel of its own, a step of k; 0: by the tiles
+  double norm = 1;     // how compute and memory time combine: PowerMean's p
+  double row_k_s = 0;  // one row by a kernel of its own, a step of k; 0: by the tiles
   // A cast of the first operand that the operation which was measured includes: not in
   // the kernel's time, only beside measurements. Bytes of the memory's rate a number.
   double cast_fixed_s = 0, cast_bytes = 0;

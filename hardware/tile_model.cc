@@ -97,8 +97,8 @@ TileWork WorkOfTile(const Tile& tile, const GemmModel& model, const GemmWork& wo
   const Extents e(work.shape);
   const double relative = tile.relative == nullptr ? 1 : model.*tile.relative;
   const double sm_rate = model.efficiency * derate * model.peak_flops_per_s / share.sms_of_whole_device;
-  const double sm_memory_rate = model.sm_memory_ratio * model.memory_efficiency * share.memory_bytes_per_s /
-                                share.sms_of_whole_device;
+  const double sm_memory_rate =
+      model.sm_memory_ratio * model.memory_efficiency * share.memory_bytes_per_s / share.sms_of_whole_device;
   const double first = std::min(tile.m, e.m) * work.first_width;  // bytes for one k
   const double second = std::min(tile.n, e.n) * work.second_width;
   const double cold_first = first * (1 - caching.first_kept);
@@ -144,7 +144,8 @@ double MatrixUnitSeconds(const GemmModel& model, const GemmWork& work, const Cac
 
 double GemmWork::bytes() const {
   const Extents e(shape);
-  return e.batch * (first_width * e.m * e.k + second_width * e.k * e.n + result_width * e.m * e.n) + more_bytes;
+  return e.batch * (first_width * e.m * e.k + second_width * e.k * e.n + result_width * e.m * e.n) +
+         more_bytes;
 }
 
 GemmWork WorkOfProduct(const sim::GemmShape& shape, sim::NumberFormat format) {

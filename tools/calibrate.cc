@@ -41,11 +41,13 @@ void CheckOutput(const Arguments& arguments, const std::string& flag, const std:
 void CheckWords(const Arguments& arguments, proto::Diagnostics* diagnostics) {
   const std::string kind = arguments.positional.empty() ? "" : arguments.positional[0];
   if (arguments.positional.size() < 2 || (kind != "collectives" && kind != "gemm")) {
-    diagnostics->Error("calibrate", "wanted `orrery calibrate collectives FILE... --hardware NAME` or "
-                                    "`orrery calibrate gemm FILE.csv --hardware NAME`");
+    diagnostics->Error("calibrate",
+                       "wanted `orrery calibrate collectives FILE... --hardware NAME` or "
+                       "`orrery calibrate gemm FILE.csv --hardware NAME`");
   }
   if (!arguments.has("hardware")) {
-    diagnostics->Error("--hardware", "NAME is wanted, whose figures are fitted; `orrery list hardware` names them");
+    diagnostics->Error("--hardware",
+                       "NAME is wanted, whose figures are fitted; `orrery list hardware` names them");
   } else if (kind == "gemm" && arguments.values.at("hardware").size() > 1) {
     diagnostics->Error("--hardware", "one is wanted: products are fitted device by device");
   }
@@ -168,7 +170,8 @@ std::vector<scenarios::MeasuredGemm> ReadGemms(const Arguments& arguments,
   const auto where = WhereOf(arguments, diagnostics);
   const std::string name = arguments.value("format");
   const auto format = scenarios::FindFormat(name);
-  if (arguments.has("format") && !format) diagnostics->Error("--format " + name, "is no number format; BF16, FP8, ...");
+  if (arguments.has("format") && !format)
+    diagnostics->Error("--format " + name, "is no number format; BF16, FP8, ...");
   std::vector<scenarios::MeasuredGemm> rows;
   for (const std::string& file : files) {
     std::string text;
@@ -240,7 +243,8 @@ Command CalibrateCommand() {
            {"residuals", "FILE", "a .csv with a row for each measured one; never written over", false}},
           "  mpirun -np 8 all_reduce_perf -b 8 -e 8G -f 2 | tee all_reduce.txt\n"
           "  orrery calibrate collectives all_reduce.txt --hardware h100_sxm --output my_h100.textproto\n"
-          "  orrery calibrate gemm tests/kernels/gemm_measured.csv --hardware h100_sxm    columns m,n,k,us,format\n",
+          "  orrery calibrate gemm tests/kernels/gemm_measured.csv --hardware h100_sxm    columns "
+          "m,n,k,us,format\n",
           RunCalibrate};
 }
 

@@ -100,10 +100,11 @@ const char* ProtocolKey(sim::Protocol protocol) {
 
 // What a fit does not move: steps between nodes, wires, and limits over nodes.
 std::string RestOf(const CollectiveTiming& timing) {
-  std::string text = Line("step_inside_multi_node_us", FigureText(timing.step_inside_multi_node.seconds() * 1e6)) +
-                     Line("step_between_us", FigureText(timing.step_between.seconds() * 1e6)) +
-                     Line("wire_numerator", std::to_string(timing.wire_numerator)) +
-                     Line("wire_denominator", std::to_string(timing.wire_denominator));
+  std::string text =
+      Line("step_inside_multi_node_us", FigureText(timing.step_inside_multi_node.seconds() * 1e6)) +
+      Line("step_between_us", FigureText(timing.step_between.seconds() * 1e6)) +
+      Line("wire_numerator", std::to_string(timing.wire_numerator)) +
+      Line("wire_denominator", std::to_string(timing.wire_denominator));
   const std::pair<const char*, sim::ByteRate> limits[] = {
       {"limit_two_nodes_gb_per_s", timing.limit_two_nodes},
       {"limit_more_nodes_gb_per_s", timing.limit_more_nodes}};

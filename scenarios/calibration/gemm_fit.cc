@@ -18,8 +18,9 @@ namespace {
 using hardware::GemmModel;
 using sim::NumberFormat;
 
-constexpr double kSoft = 0.03;   // residuals of 3 % and more count by their distance
-constexpr double kGemmPrior = 2e-3;  // residual for a figure's parameter of 1: what no row tells stays in the middle
+constexpr double kSoft = 0.03;  // residuals of 3 % and more count by their distance
+constexpr double kGemmPrior =
+    2e-3;  // residual for a figure's parameter of 1: what no row tells stays in the middle
 constexpr double kWorthIt = 0.998;  // of the cost, for another kind of kernel to be taken
 constexpr std::int32_t kMostParts = 16;
 constexpr Effort kEffort = {.most_steps = 100, .small_gain = 1e-5};
@@ -302,8 +303,8 @@ void HoldOutGroups(const hardware::Device& device, GemmCalibration* calibration)
         if (fold_of[GroupOf(row.row)] != fold) others.push_back(GemmPointOf(row.row));
       }
       // From where all rows end, among the kinds of kernels that all chose.
-      const Problem problem = ProblemOf(std::move(others), share, fit.format, !IncludesCast(fit.format),
-                                        fit.fitted.row_k_s > 0);
+      const Problem problem =
+          ProblemOf(std::move(others), share, fit.format, !IncludesCast(fit.format), fit.fitted.row_k_s > 0);
       const GemmModel model = WrittenModel(Solve(problem, fit.fitted).model);
       for (CalibratedGemm& row : fit.rows) {
         if (fold_of[GroupOf(row.row)] != fold) continue;

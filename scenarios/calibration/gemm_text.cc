@@ -19,14 +19,17 @@ std::string ErrorsLine(const std::string& format, const FormatFit& fit, const Ge
   for (const auto time :
        {&CalibratedGemm::shipped_s, &CalibratedGemm::fitted_s, &CalibratedGemm::held_out_s}) {
     const ErrorsOfRows errors = GemmErrors(fit.rows, region, time);
-    text += errors.rows == 0 ? Padded("-", 20)
-                             : Padded(PerCent(errors.mape, false), 8) + Padded(PerCent(errors.bias, true), 6) +
-                                   Padded(PerCent(errors.p95, false), 6);
+    text += errors.rows == 0
+                ? Padded("-", 20)
+                : Padded(PerCent(errors.mape, false), 8) + Padded(PerCent(errors.bias, true), 6) +
+                      Padded(PerCent(errors.p95, false), 6);
   }
   return text + '\n';
 }
 
-double InKeyUnit(const GemmModel& model, const GemmFigure& figure) { return model.*figure.member / figure.unit; }
+double InKeyUnit(const GemmModel& model, const GemmFigure& figure) {
+  return model.*figure.member / figure.unit;
+}
 
 // Optional figures that a model does without are not written.
 bool IsWritten(const GemmFigure& figure, const GemmModel& model) {
@@ -36,8 +39,8 @@ bool IsWritten(const GemmFigure& figure, const GemmModel& model) {
 }
 
 std::string FiguresBeside(const GemmCalibration& calibration) {
-  std::string text = Padded("format", -14) + Padded("figure", -22) + Padded("it has", 10) +
-                     Padded("fitted", 10) + '\n';
+  std::string text =
+      Padded("format", -14) + Padded("figure", -22) + Padded("it has", 10) + Padded("fitted", 10) + '\n';
   for (const FormatFit& fit : calibration.formats) {
     const bool has = fit.shipped.kind == GemmModelKind::kTiles;
     const std::string format = Padded(hardware::ToText(fit.format), -14);
@@ -47,7 +50,8 @@ std::string FiguresBeside(const GemmCalibration& calibration) {
               Padded(has ? FigureText(InKeyUnit(fit.shipped, figure)) : "-", 10) +
               Padded(FigureText(InKeyUnit(fit.fitted, figure)), 10) + '\n';
     }
-    text += format + Padded("most_parts", -22) + Padded(has ? std::to_string(fit.shipped.most_parts) : "-", 10) +
+    text += format + Padded("most_parts", -22) +
+            Padded(has ? std::to_string(fit.shipped.most_parts) : "-", 10) +
             Padded(std::to_string(fit.fitted.most_parts), 10) + '\n';
   }
   return text;
@@ -89,8 +93,8 @@ std::string ErrorsText(const ErrorsOfRows& of) {
 }
 
 std::string FitNote(const FormatFit& fit, const std::string& files) {
-  std::string note = std::to_string(fit.rows.size()) + " rows of " + files + ", " + std::to_string(fit.groups) +
-                     " pairs of n and k; " +
+  std::string note = std::to_string(fit.rows.size()) + " rows of " + files + ", " +
+                     std::to_string(fit.groups) + " pairs of n and k; " +
                      ErrorsText(GemmErrors(fit.rows, kGemmRegions[0], &CalibratedGemm::fitted_s));
   const ErrorsOfRows out = GemmErrors(fit.rows, kGemmRegions[0], &CalibratedGemm::held_out_s);
   if (out.rows > 0) note += "; held out " + PerCent(out.mape, false) + " %";
@@ -150,8 +154,9 @@ std::string FittedGemmText(const FittedDevice& fitted, const hardware::Device& d
   std::size_t rows = 0;
   for (const FormatFit& fit : calibration.formats) rows += fit.rows.size();
   std::string text = "# Figures of matrix products fitted to " + std::to_string(rows) + " rows of " + files +
-                     ".\nname: " + QuotedText(fitted.name) + "\nderived_from: " + QuotedText(fitted.derived_from) +
-                     "\nbasis: MEASURED\nsource {\n" + Line("title", QuotedText("Measured matrix products")) +
+                     ".\nname: " + QuotedText(fitted.name) +
+                     "\nderived_from: " + QuotedText(fitted.derived_from) + "\nbasis: MEASURED\nsource {\n" +
+                     Line("title", QuotedText("Measured matrix products")) +
                      Line("note", QuotedText(std::to_string(rows) + " rows of " + files)) + "}\n";
   std::vector<bool> done(hardware::kNumberFormats);
   for (const FormatFit& fit : calibration.formats) done[static_cast<std::size_t>(fit.format)] = true;

@@ -11,15 +11,18 @@ namespace {
 
 using sim::NumberFormat;
 
-constexpr std::pair<std::string_view, NumberFormat> kOtherNames[] = {
-    {"bfloat16", NumberFormat::kBf16},     {"float16", NumberFormat::kFp16},
-    {"fp8", NumberFormat::kFp8},           {"fp8_block", NumberFormat::kFp8Block},
-    {"nvfp4", NumberFormat::kNvFp4},       {"sq", NumberFormat::kInt8},
-    {"int8_wo", NumberFormat::kInt8Weights}, {"int4_wo", NumberFormat::kInt4Weights}};
+constexpr std::pair<std::string_view, NumberFormat> kOtherNames[] = {{"bfloat16", NumberFormat::kBf16},
+                                                                     {"float16", NumberFormat::kFp16},
+                                                                     {"fp8", NumberFormat::kFp8},
+                                                                     {"fp8_block", NumberFormat::kFp8Block},
+                                                                     {"nvfp4", NumberFormat::kNvFp4},
+                                                                     {"sq", NumberFormat::kInt8},
+                                                                     {"int8_wo", NumberFormat::kInt8Weights},
+                                                                     {"int4_wo", NumberFormat::kInt4Weights}};
 
 constexpr NumberFormat kFormats[] = {
-    NumberFormat::kFp32, NumberFormat::kTf32,     NumberFormat::kBf16,  NumberFormat::kFp16,
-    NumberFormat::kFp8,  NumberFormat::kFp8Block, NumberFormat::kMxFp8, NumberFormat::kNvFp4,
+    NumberFormat::kFp32, NumberFormat::kTf32,        NumberFormat::kBf16,       NumberFormat::kFp16,
+    NumberFormat::kFp8,  NumberFormat::kFp8Block,    NumberFormat::kMxFp8,      NumberFormat::kNvFp4,
     NumberFormat::kInt8, NumberFormat::kInt8Weights, NumberFormat::kInt4Weights};
 
 std::string FormatNames() {

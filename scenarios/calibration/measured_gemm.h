@@ -24,10 +24,10 @@ struct MeasuredGemm {
   std::string place() const { return file + ":" + std::to_string(line); }
 };
 
-// Columns m, n, k and us; gpu and format (or gemm_dtype) may be there, else every row is of the device that is
-// asked for, in BF16. Formats are named as in hardware.proto or as by aiconfigurator: "bfloat16", "fp8",
-// "fp8_block", "nvfp4", "sq" (INT8), "int8_wo", "int4_wo". `where` keeps rows with these values in these columns.
-// Every mistake is an error at its line.
+// Columns m, n, k and us; gpu and format (or gemm_dtype) may be there, else every row is of the device that
+// is asked for, in BF16. Formats are named as in hardware.proto or as by aiconfigurator: "bfloat16", "fp8",
+// "fp8_block", "nvfp4", "sq" (INT8), "int8_wo", "int4_wo". `where` keeps rows with these values in these
+// columns. Every mistake is an error at its line.
 std::vector<MeasuredGemm> ReadMeasuredGemms(const CsvTable& table,
                                             const std::vector<std::pair<std::string, std::string>>& where,
                                             proto::Diagnostics* diagnostics);

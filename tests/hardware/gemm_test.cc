@@ -184,20 +184,20 @@ double Mape(const std::string& device_name, bool large_only) {
   return sum / count;
 }
 
-// Residuals of the fit over all its shapes (9,240 on A100, 35,700 elsewhere): 10.1 %, 7.5 %, 7.8 % and 8.7 %;
-// for m, n, k >= 1024 6.2 %, 5.7 %, 6.3 % and 7.3 %. The sample, half of it large, may be a quarter worse.
+// Residuals of the fit over all its shapes (docs/kernels.md): 6.1 %, 3.7 %, 4.2 % and 6.6 %; for m, n, k >=
+// 1024 3.2 %, 2.9 %, 3.0 % and 6.6 %. The sample, half of it large, may be a quarter worse.
 TEST(GemmTimes, AreWithinTheResidualsOfTheFit) {
-  EXPECT_LT(Mape("a100_80_sxm", false), 0.126);
-  EXPECT_LT(Mape("h100_sxm", false), 0.094);
-  EXPECT_LT(Mape("h200_sxm", false), 0.098);
-  EXPECT_LT(Mape("b200_sxm", false), 0.109);
+  EXPECT_LT(Mape("a100_80_sxm", false), 0.076);
+  EXPECT_LT(Mape("h100_sxm", false), 0.047);
+  EXPECT_LT(Mape("h200_sxm", false), 0.053);
+  EXPECT_LT(Mape("b200_sxm", false), 0.083);
 }
 
 TEST(GemmTimes, OfLargeShapesAreWithinTheResidualsOfTheFit) {
-  EXPECT_LT(Mape("a100_80_sxm", true), 0.078);
-  EXPECT_LT(Mape("h100_sxm", true), 0.071);
-  EXPECT_LT(Mape("h200_sxm", true), 0.079);
-  EXPECT_LT(Mape("b200_sxm", true), 0.091);
+  EXPECT_LT(Mape("a100_80_sxm", true), 0.040);
+  EXPECT_LT(Mape("h100_sxm", true), 0.037);
+  EXPECT_LT(Mape("h200_sxm", true), 0.038);
+  EXPECT_LT(Mape("b200_sxm", true), 0.083);
 }
 
 // Measured BF16 TFLOP/s for n = k = 8192 by m, of the same collectors.
@@ -219,15 +219,19 @@ TEST(GemmTimes, FollowTheMeasuredCurveOverM) {
   }
 }
 
-// Azure's cuBLASLt run on random data: A100 257 TFLOP/s at 16,384 cubed and 254 at 8,192. The derate comes
-// from these very points, so this only shows that it is on.
+// Azure's cuBLASLt run on random data: A100 228, 254 and 257 TFLOP/s. The derate is the mean ratio of these
+// very points to the fit, so this only shows that it is on and goes with the fit: it is 8 % too high for the
+// first and 5 % too low for the last.
 TEST(GemmTimes, OnRandomDataTheA100IsAsSlowAsAzureMeasured) {
   const DeviceCostModel model(ReadOrFail("a100_80_sxm"));
-  for (const auto& [size, tflops] : std::map<std::int64_t, double>{{8192, 254}, {16384, 257}}) {
+  double sum = 0;
+  for (const auto& [size, tflops] : std::map<std::int64_t, double>{{4096, 228}, {8192, 254}, {16384, 257}}) {
     const double cube = static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
     const double got = 2 * cube / model.TimeOf(Gemm(size, size, size)).alone.seconds() / 1e12;
-    EXPECT_NEAR(got / tflops, 1, 0.03) << size;
+    EXPECT_NEAR(got / tflops, 1, 0.09) << size;
+    sum += got / tflops / 3;
   }
+  EXPECT_NEAR(sum, 1, 0.01);
 }
 
 // The 22B model of Korthikanti et al. 2022 runs a layer forward in 7.7 ms (table 4: tensor 8, batch 4,

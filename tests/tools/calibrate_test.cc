@@ -133,8 +133,9 @@ TEST_F(CalibrateCommand, TellsEveryMistakeOfItsWords) {
   const Result result = RunWords({"calibrate", "gemm", "rows.csv", "--hardware", "h100_sxm", "--hardware",
                                   "h200_sxm", "--nccl", "2.27", "--output", "mine.json"});
   EXPECT_EQ(result.status, kExitUsage);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("--hardware: one is wanted"), HasSubstr("--nccl: is of collectives"),
-                                HasSubstr("the name of a .textproto is wanted")));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("--hardware: one is wanted"), HasSubstr("--nccl: is of collectives"),
+                    HasSubstr("the name of a .textproto is wanted")));
 }
 
 }  // namespace

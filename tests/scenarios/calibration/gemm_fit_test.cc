@@ -23,25 +23,24 @@ hardware::Device SomeDevice() {
   hardware::Device device{.name = "some", .sms = 66, .l2 = sim::Bytes(25 << 20)};
   device.memory_rate = sim::ByteRate::GigabytesPerSecond(1500);
   for (double& peak : device.peak_flops_per_s) peak = 500e12;
-  device.gemm[static_cast<std::size_t>(sim::NumberFormat::kBf16)] = {
-      .kind = hardware::GemmModelKind::kTiles,
-      .peak_flops_per_s = 500e12,
-      .efficiency = 0.8,
-      .relative_128x128 = 1,
-      .relative_128x64 = 0.9,
-      .prologue_k = 200,
-      .wave_overlap = 0.3,
-      .long_kernel_loss = 0.1,
-      .most_parts = 16,
-      .split_fixed_s = 2e-6,
-      .fixed_s = 3e-6,
-      .l2_sm_bytes_per_s = 150e9,
-      .sm_memory_ratio = 1.5,
-      .memory_efficiency = 0.85,
-      .l2_ratio = 2,
-      .l2_first_part = 0.5,
-      .l2_second_part = 0.1,
-      .norm = 3};
+  device.gemm[static_cast<std::size_t>(sim::NumberFormat::kBf16)] = {.kind = hardware::GemmModelKind::kTiles,
+                                                                     .peak_flops_per_s = 500e12,
+                                                                     .efficiency = 0.8,
+                                                                     .relative_128x128 = 1,
+                                                                     .relative_128x64 = 0.9,
+                                                                     .prologue_k = 200,
+                                                                     .wave_overlap = 0.3,
+                                                                     .long_kernel_loss = 0.1,
+                                                                     .most_parts = 16,
+                                                                     .split_fixed_s = 2e-6,
+                                                                     .fixed_s = 3e-6,
+                                                                     .l2_sm_bytes_per_s = 150e9,
+                                                                     .sm_memory_ratio = 1.5,
+                                                                     .memory_efficiency = 0.85,
+                                                                     .l2_ratio = 2,
+                                                                     .l2_first_part = 0.5,
+                                                                     .l2_second_part = 0.1,
+                                                                     .norm = 3};
   return device;
 }
 
@@ -57,8 +56,8 @@ std::vector<MeasuredGemm> Rows(const hardware::Device& device, sim::NumberFormat
     for (std::int64_t k = 256; k <= 16384; k *= 4) {
       for (std::int64_t m = 1; m <= 16384; m *= 8) {
         MeasuredGemm row{.device = "some", .format = format, .shape = {.m = m, .n = n, .k = k}};
-        row.seconds = MeasuredSeconds(model, hardware::WorkOfProduct(row.shape, format),
-                                      hardware::WholeDevice(device));
+        row.seconds =
+            MeasuredSeconds(model, hardware::WorkOfProduct(row.shape, format), hardware::WholeDevice(device));
         rows.push_back(row);
       }
     }
@@ -118,22 +117,24 @@ TEST(GemmFit, FormatsThatHadTheFiguresOfAFittedOneFollowIt) {
   device.gemm[static_cast<std::size_t>(sim::NumberFormat::kFp16)] = device.gemm[bf16];
   device.gemm[static_cast<std::size_t>(sim::NumberFormat::kFp8)] = device.gemm[bf16];
   device.gemm[static_cast<std::size_t>(sim::NumberFormat::kFp8)].efficiency = 0.7;
-  const std::string text = FittedGemmText({.name = "mine", .derived_from = "some", .files = {"rows.csv"}}, device,
-                                          ShippedGemms(device, Rows(device, sim::NumberFormat::kBf16)));
+  const std::string text =
+      FittedGemmText({.name = "mine", .derived_from = "some", .files = {"rows.csv"}}, device,
+                     ShippedGemms(device, Rows(device, sim::NumberFormat::kBf16)));
   EXPECT_THAT(text, HasSubstr("name: \"mine\"\nderived_from: \"some\"\n"));
   EXPECT_THAT(text, HasSubstr("gemm {\n  formats: BF16\n  formats: FP16\n  tiles {\n    peak_tflops: 500\n"));
-  EXPECT_THAT(text, HasSubstr("gemm {\n  formats: FP8\n  tiles {\n    peak_tflops: 500\n    efficiency: 0.7\n"));
+  EXPECT_THAT(text,
+              HasSubstr("gemm {\n  formats: FP8\n  tiles {\n    peak_tflops: 500\n    efficiency: 0.7\n"));
 }
 
-struct Read {
+struct ReadGemms {
   std::vector<MeasuredGemm> rows;
   std::vector<std::string> errors;
 };
 
-Read ReadGemmText(const std::string& text,
-                  const std::vector<std::pair<std::string, std::string>>& where = {}) {
+ReadGemms ReadGemmText(const std::string& text,
+                       const std::vector<std::pair<std::string, std::string>>& where = {}) {
   proto::Diagnostics diagnostics;
-  Read read;
+  ReadGemms read;
   if (const auto table = ReadCsv("rows.csv", text, &diagnostics)) {
     read.rows = ReadMeasuredGemms(*table, where, &diagnostics);
   }
@@ -142,8 +143,8 @@ Read ReadGemmText(const std::string& text,
 }
 
 TEST(MeasuredGemms, AreReadByEitherNameOfTheirFormat) {
-  const Read read = ReadGemmText("gemm_dtype,m,n,k,us\nbfloat16,8,16,32,2.5\nNVFP4,1,2,3,4\nsq,1,2,3,4\n",
-                                 {{"m", "8"}});
+  const ReadGemms read =
+      ReadGemmText("gemm_dtype,m,n,k,us\nbfloat16,8,16,32,2.5\nNVFP4,1,2,3,4\nsq,1,2,3,4\n", {{"m", "8"}});
   EXPECT_THAT(read.errors, IsEmpty());
   ASSERT_EQ(read.rows.size(), 1u);
   EXPECT_EQ(read.rows[0].format, sim::NumberFormat::kBf16);
@@ -153,13 +154,12 @@ TEST(MeasuredGemms, AreReadByEitherNameOfTheirFormat) {
 }
 
 TEST(MeasuredGemms, EveryMistakeIsToldInOneRun) {
-  EXPECT_THAT(
-      ReadGemmText("format,m,n,k,us\nBF17,0,16,3x,2.5\nBF16,1,2,3,nan\n").errors,
-      ElementsAre(HasSubstr("rows.csv:2: format: \"BF17\" is no format; FP32, TF32, BF16"),
-                  HasSubstr("rows.csv:2: m: \"0\"; a number above zero is wanted"),
-                  HasSubstr("rows.csv:2: k: \"3x\""), HasSubstr("rows.csv:3: us: \"nan\"")));
-  EXPECT_THAT(ReadGemmText("m,n\n1,2\n").errors, ElementsAre("rows.csv:1: there is no column \"k\"",
-                                                           "rows.csv:1: there is no column \"us\""));
+  EXPECT_THAT(ReadGemmText("format,m,n,k,us\nBF17,0,16,3x,2.5\nBF16,1,2,3,nan\n").errors,
+              ElementsAre(HasSubstr("rows.csv:2: format: \"BF17\" is no format; FP32, TF32, BF16"),
+                          HasSubstr("rows.csv:2: m: \"0\"; a number above zero is wanted"),
+                          HasSubstr("rows.csv:2: k: \"3x\""), HasSubstr("rows.csv:3: us: \"nan\"")));
+  EXPECT_THAT(ReadGemmText("m,n\n1,2\n").errors,
+              ElementsAre("rows.csv:1: there is no column \"k\"", "rows.csv:1: there is no column \"us\""));
 }
 
 }  // namespace
