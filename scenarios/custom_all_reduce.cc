@@ -44,7 +44,8 @@ std::optional<sim::Error> WhyNotCustom(const topologies::Fabric& fabric, const h
   const sim::Bytes most = MostOfCustom(devices.size());
   if (size <= most) return std::nullopt;
   return sim::Error{std::to_string(size.count()) + " bytes; TensorRT-LLM's buffers take " +
-                    std::to_string(most.count()) + " of " + std::to_string(devices.size()) + " ranks"};
+                    std::to_string(most.count()) + " at most, of " + std::to_string(devices.size()) +
+                    " ranks"};
 }
 
 }  // namespace scenarios

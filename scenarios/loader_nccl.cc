@@ -1,11 +1,12 @@
 // Which NCCL a job runs with, and what its environment tells it.
 
+#include <algorithm>
 #include <utility>
 
 #include "proto/scenario.pb.h"
 #include "scenarios/loader_parts.h"
 #include "scenarios/nccl_setup.h"
-#include "sim/collective/nccl_tuner.h"
+#include "sim/collective/nccl_heed.h"
 
 namespace scenarios {
 namespace {
@@ -28,22 +29,34 @@ std::optional<std::string> FunctionWithoutAlgorithm(const sim::NcclSetup& setup)
 }
 
 // What the block says; nothing of it where it has mistakes. Whether it had none.
-bool ReadSetup(const orrery::config::Nccl& in, const Block& block, sim::NcclSetup* setup) {
+bool ReadSetup(const orrery::config::Nccl& in, const Block& block, sim::NcclSetup* setup,
+               std::vector<NcclSetting>* settings) {
   bool sound = true;
   if (in.has_version()) {
     const auto version = sim::ReadNcclVersion(in.version());
     if (version.ok()) {
       setup->version = version.value();
+      settings->push_back({block.PlaceOf("version"), "version", in.version()});
     } else {
       block.Error("version", version.error().message);
       sound = false;
     }
   }
   for (int i = 0; i < in.environment_size(); ++i) {
-    const auto wrong = sim::SetVariable(in.environment(i), &setup->environment);
-    if (!wrong) continue;
-    block.Error("environment", wrong->message, i);
-    sound = false;
+    const std::string& assignment = in.environment(i);
+    if (const auto wrong = sim::SetVariable(assignment, &setup->environment)) {
+      block.Error("environment", wrong->message, i);
+      sound = false;
+      continue;
+    }
+    const std::size_t equals = assignment.find('=');
+    const std::string name = assignment.substr(0, equals);
+    // The later one would hold alone.
+    if (std::any_of(settings->begin(), settings->end(), [&](const auto& s) { return s.name == name; })) {
+      block.Error("environment", name + ": is given twice; once is wanted", i);
+      sound = false;
+    }
+    settings->push_back({block.PlaceOf("environment", i), name, assignment.substr(equals + 1)});
   }
   if (setup->environment.collnet) {
     block.Error("environment", "NCCL_COLLNET_ENABLE: switches that add up are not simulated; 0 is wanted");
@@ -57,7 +70,12 @@ bool ReadSetup(const orrery::config::Nccl& in, const Block& block, sim::NcclSetu
 void ReadNccl(const orrery::config::Scenario& in, const Block& top, Scenario* scenario) {
   if (!in.has_nccl()) return;
   const Block block = top.Of("nccl");
-  if (!ReadSetup(in.nccl(), block, &scenario->device.nccl)) return;
+  std::vector<NcclSetting> settings;
+  if (!ReadSetup(in.nccl(), block, &scenario->device.nccl, &settings)) return;
+  for (const NcclSetting& setting : settings) {
+    const auto idle = sim::WhyMovesNoTime(setting.name);
+    if (idle) block.Warn("environment", "nccl.environment", *idle, scenario);
+  }
   if (const auto function = FunctionWithoutAlgorithm(scenario->device.nccl)) {
     block.Error("environment",
                 "leaves " + *function + ", as NCCL would fail; Ring and one of LL and Simple serve all");
@@ -65,11 +83,18 @@ void ReadNccl(const orrery::config::Scenario& in, const Block& top, Scenario* sc
 }
 
 bool SetNccl(const std::vector<proto::Override>& overrides, sim::NcclSetup* setup,
-             proto::Diagnostics* diagnostics) {
+             proto::Diagnostics* diagnostics, std::vector<NcclSetting>* settings) {
   orrery::config::Scenario in;
   proto::Document document;
+  std::vector<NcclSetting> given;
   const bool read = proto::Read("nccl", "nccl {}", overrides, &in, &document, diagnostics);
-  return ReadSetup(in.nccl(), Block(document.root(), diagnostics).Of("nccl"), setup) && read;
+  const bool sound =
+      ReadSetup(in.nccl(), Block(document.root(), diagnostics).Of("nccl"), setup, &given) && read;
+  for (const NcclSetting& setting : given) {
+    if (const auto idle = sim::WhyMovesNoTime(setting.name)) diagnostics->Warning(setting.place, *idle);
+  }
+  if (settings != nullptr) *settings = std::move(given);
+  return sound;
 }
 
 }  // namespace scenarios

@@ -1,5 +1,6 @@
 // orrery calibrate: measurements in, figures of a device out.
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
@@ -7,8 +8,9 @@
 
 #include "hardware/device_reader.h"
 #include "scenarios/calibration/fitted_text.h"
-#include "scenarios/calibration/gemm_text.h"
+#include "scenarios/collective_run/job_text.h"
 #include "scenarios/output/output_file.h"
+#include "tools/calibrate_gemm.h"
 #include "tools/commands.h"
 #include "tools/import_job.h"
 
@@ -24,47 +26,39 @@ std::optional<sim::Error> WriteNewFile(const std::string& path, const std::strin
   return std::nullopt;
 }
 
-// What is wrong with a file that is asked for, before any is read.
-void CheckOutput(const Arguments& arguments, const std::string& flag, const std::string& ending,
-                 proto::Diagnostics* diagnostics) {
-  if (!arguments.has(flag)) return;
-  const std::string path = arguments.value(flag);
-  std::error_code error;
-  if (!path.ends_with(ending)) {
-    diagnostics->Error("--" + flag + ' ' + path, "the name of a " + ending + " is wanted");
-  } else if (std::filesystem::exists(path, error)) {
-    diagnostics->Error("--" + flag + ' ' + path, "is there already; it is not written over");
-  }
-}
-
-// What is wrong with the words.
-void CheckWords(const Arguments& arguments, proto::Diagnostics* diagnostics) {
-  const std::string kind = arguments.positional.empty() ? "" : arguments.positional[0];
-  if (arguments.positional.size() < 2 || (kind != "collectives" && kind != "gemm")) {
-    diagnostics->Error("calibrate",
-                       "wanted `orrery calibrate collectives FILE... --hardware NAME` or "
-                       "`orrery calibrate gemm FILE.csv --hardware NAME`");
+// What is wrong with the words, before any file is read.
+std::optional<std::string> RefusalOf(const Arguments& arguments) {
+  if (arguments.positional.size() < 2 || arguments.positional[0] != "collectives") {
+    return "wanted `orrery calibrate collectives FILE... --hardware NAME` or `... gemm TABLE.csv ...`";
   }
   if (!arguments.has("hardware")) {
-    diagnostics->Error("--hardware",
-                       "NAME is wanted, whose figures are fitted; `orrery list hardware` names them");
-  } else if (kind == "gemm" && arguments.values.at("hardware").size() > 1) {
-    diagnostics->Error("--hardware", "one is wanted: products are fitted device by device");
+    return "--hardware NAME is wanted, whose figures are fitted; `orrery list hardware` names them";
   }
-  for (const char* flag : {"collective", "nccl"}) {
-    if (kind == "gemm" && arguments.has(flag)) {
-      diagnostics->Error(std::string("--") + flag, "is of collectives, not of gemm");
+  const std::pair<const char*, const char*> outputs[] = {{"output", ".textproto"}, {"residuals", ".csv"}};
+  for (const auto& [flag, ending] : outputs) {
+    const std::string path = arguments.value(flag);
+    if (!arguments.has(flag)) continue;
+    if (!path.ends_with(ending)) {
+      return std::string("--") + flag + ' ' + path + ": the name of a " + ending + " is wanted";
+    }
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) {
+      return std::string("--") + flag + ' ' + path + " is there already; it is not written over";
     }
   }
-  if (kind == "collectives" && arguments.has("format")) {
-    diagnostics->Error("--format", "is of gemm, not of collectives");
-  }
-  CheckOutput(arguments, "output", ".textproto", diagnostics);
-  CheckOutput(arguments, "residuals", ".csv", diagnostics);
   const std::string name = std::filesystem::path(arguments.value("output")).stem().string();
   if (arguments.has("output") && !IsName(name)) {
-    diagnostics->Error("--output", '"' + name + "\" is no name of letters, digits, '_', '.' and '-'");
+    return "--output: \"" + name + "\" is no name of letters, digits, '_', '.' and '-'";
   }
+  if (arguments.has("nccl")) {
+    const auto version = sim::ReadNcclVersion(arguments.value("nccl"));
+    if (!version.ok()) return "--nccl: " + version.error().message;
+  }
+  if (arguments.has("collective")) {
+    const auto test = scenarios::ParseTest(arguments.value("collective"));
+    if (!test.ok()) return "--collective: " + test.error().message;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::pair<std::string, std::string>> WhereOf(const Arguments& arguments,
@@ -77,9 +71,46 @@ std::vector<std::pair<std::string, std::string>> WhereOf(const Arguments& argume
       diagnostics->Error("--where " + condition, "COLUMN=VALUE is wanted");
       continue;
     }
-    conditions.emplace_back(condition.substr(0, equals), condition.substr(equals + 1));
+    const std::string column = condition.substr(0, equals);
+    if (std::any_of(conditions.begin(), conditions.end(), [&](const auto& c) { return c.first == column; })) {
+      diagnostics->Error("--where " + condition, "the column is given twice; one value of it is wanted");
+      continue;
+    }
+    conditions.emplace_back(column, condition.substr(equals + 1));
   }
   return conditions;
+}
+
+bool IsTable(const std::string& file) { return file.ends_with(".csv"); }
+
+// Rows that are there twice would count twice.
+void RefuseTwice(const std::vector<std::string>& files, proto::Diagnostics* diagnostics) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!scenarios::IsSameFile(files[i], files[j])) continue;
+      diagnostics->Error(files[i], files[i] == files[j] ? "is given twice; once is wanted"
+                                                        : "is the file " + files[j] + "; once is wanted");
+      break;
+    }
+  }
+}
+
+// What outputs of nccl-tests may leave out, and whether any of them does.
+void RefuseUnused(const Arguments& arguments, const std::vector<std::string>& files,
+                  const scenarios::NcclTestsNeeds& needs, proto::Diagnostics* diagnostics) {
+  const bool tables = std::all_of(files.begin(), files.end(), IsTable);
+  const auto refuse = [&](const char* flag, const char* column, bool needed) {
+    if (!arguments.has(flag) || needed) return;
+    diagnostics->Error(std::string("--") + flag + ' ' + arguments.value(flag),
+                       tables ? std::string("tables say it in their column \"") + column + "\"; leave it out"
+                              : "every output says its own; leave it out");
+  };
+  refuse("collective", "collective", needs.collective);
+  refuse("nccl", "nccl", needs.nccl);
+  if (arguments.has("where") && std::none_of(files.begin(), files.end(), IsTable)) {
+    diagnostics->Error("--where " + arguments.values.at("where").front(),
+                       "outputs of nccl-tests have no columns to keep rows by; leave it out, or give a .csv");
+  }
 }
 
 std::vector<scenarios::MeasuredCollective> ReadRows(const Arguments& arguments,
@@ -87,21 +118,66 @@ std::vector<scenarios::MeasuredCollective> ReadRows(const Arguments& arguments,
                                                     proto::Diagnostics* diagnostics) {
   const auto where = WhereOf(arguments, diagnostics);
   const scenarios::NcclTestsDefaults defaults{arguments.value("collective"), arguments.value("nccl")};
+  scenarios::NcclTestsNeeds needs;
   std::vector<scenarios::MeasuredCollective> rows;
+  RefuseTwice(files, diagnostics);
   for (const std::string& file : files) {
     std::string text;
     if (!proto::ReadFile(file, &text, diagnostics)) continue;
     std::vector<scenarios::MeasuredCollective> some;
-    if (file.ends_with(".csv")) {
+    if (IsTable(file)) {
       const auto table = scenarios::ReadCsv(file, text, diagnostics);
       if (table) some = scenarios::ReadMeasuredCollectives(*table, where, diagnostics);
     } else {
-      some = scenarios::ReadNcclTestsOutput(file, text, defaults, diagnostics);
+      some = scenarios::ReadNcclTestsOutput(file, text, defaults, diagnostics, &needs);
     }
     rows.insert(rows.end(), some.begin(), some.end());
   }
+  if (diagnostics->ok()) RefuseUnused(arguments, files, needs, diagnostics);
   return rows;
 }
+
+// The devices whose figures are fitted together.
+class Devices {
+ public:
+  Devices(const std::vector<std::string>& names, proto::Diagnostics* diagnostics) {
+    for (const std::string& name : names) {
+      auto device = hardware::ReadDevice(name, {}, "", diagnostics, "--hardware");
+      if (!device) continue;
+      if (Find(device->name) != nullptr) {
+        diagnostics->Error("--hardware " + name, "is given twice; once is wanted");
+        continue;
+      }
+      devices_.push_back(*std::move(device));
+    }
+  }
+
+  const hardware::Device& first() const { return devices_.front(); }
+
+  const hardware::Device* Find(const std::string& name) const {
+    for (const hardware::Device& device : devices_) {
+      const auto& aliases = device.aliases;
+      if (device.name == name || std::find(aliases.begin(), aliases.end(), name) != aliases.end()) {
+        return &device;
+      }
+    }
+    return nullptr;
+  }
+
+  // The first one has the figures to begin with; another without rows adds nothing.
+  void RefuseWithoutRows(const std::vector<scenarios::MeasuredCollective>& rows,
+                         proto::Diagnostics* diagnostics) const {
+    for (std::size_t i = 1; i < devices_.size(); ++i) {
+      const bool measured = std::any_of(rows.begin(), rows.end(),
+                                        [&](const auto& row) { return Find(row.device) == &devices_[i]; });
+      if (measured) continue;
+      diagnostics->Error("--hardware " + devices_[i].name, "no row is of this device; leave it out");
+    }
+  }
+
+ private:
+  std::vector<hardware::Device> devices_;
+};
 
 // `path` as a file in `folder` would name it; names of the catalogue stay.
 std::string SeenFrom(const std::string& folder, const std::string& path) {
@@ -131,27 +207,25 @@ std::optional<std::string> DeviceText(const Arguments& arguments, const std::vec
                                      *as_written, calibration);
 }
 
-int RunCollectives(const Arguments& arguments, const std::vector<hardware::Device>& devices,
-                   const std::vector<std::string>& files, std::ostream& out, std::ostream& err) {
+int RunCalibrate(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  if (!arguments.positional.empty() && arguments.positional[0] == "gemm") {
+    return CalibrateGemm(arguments, out, err);
+  }
+  if (const auto refusal = RefusalOf(arguments)) return Fail(*refusal, err);
   proto::Diagnostics diagnostics;
+  const Devices devices(arguments.values.at("hardware"), &diagnostics);
+  const std::vector<std::string> files(arguments.positional.begin() + 1, arguments.positional.end());
   const auto rows = ReadRows(arguments, files, &diagnostics);
+  if (diagnostics.ok()) devices.RefuseWithoutRows(rows, &diagnostics);
   Print(diagnostics, err);
   if (!diagnostics.ok()) return kExitUsage;
 
-  const scenarios::DeviceFinder find = [&](const std::string& name) -> const hardware::Device* {
-    for (const hardware::Device& device : devices) {
-      const auto& aliases = device.aliases;
-      if (device.name == name || std::find(aliases.begin(), aliases.end(), name) != aliases.end()) {
-        return &device;
-      }
-    }
-    return nullptr;
-  };
-  auto calibrated = scenarios::CalibrateCollectives(devices.front(), find, rows);
+  const scenarios::DeviceFinder find = [&](const std::string& name) { return devices.Find(name); };
+  auto calibrated = scenarios::CalibrateCollectives(devices.first(), find, rows);
   if (!calibrated.ok()) return Fail(calibrated.error().message, err);
   scenarios::Calibration calibration = std::move(calibrated).value();
   scenarios::HoldOut(&calibration);
-  out << scenarios::CalibrationText(devices.front(), calibration);
+  out << scenarios::CalibrationText(devices.first(), calibration);
   if (arguments.has("residuals")) {
     const auto error = WriteNewFile(arguments.value("residuals"), scenarios::ResidualsCsv(calibration));
     if (error) return Fail(error->message, err);
@@ -162,69 +236,6 @@ int RunCollectives(const Arguments& arguments, const std::vector<hardware::Devic
   if (!text) return kExitUsage;
   if (const auto error = WriteNewFile(arguments.value("output"), *text)) return Fail(error->message, err);
   return kExitDone;
-}
-
-std::vector<scenarios::MeasuredGemm> ReadGemms(const Arguments& arguments,
-                                               const std::vector<std::string>& files,
-                                               proto::Diagnostics* diagnostics) {
-  const auto where = WhereOf(arguments, diagnostics);
-  const std::string name = arguments.value("format");
-  const auto format = scenarios::FindFormat(name);
-  if (arguments.has("format") && !format)
-    diagnostics->Error("--format " + name, "is no number format; BF16, FP8, ...");
-  std::vector<scenarios::MeasuredGemm> rows;
-  for (const std::string& file : files) {
-    std::string text;
-    if (!proto::ReadFile(file, &text, diagnostics)) continue;
-    const auto table = scenarios::ReadCsv(file, text, diagnostics);
-    if (!table) continue;
-    for (scenarios::MeasuredGemm& row : scenarios::ReadMeasuredGemms(*table, where, diagnostics)) {
-      if (!format || row.format == *format) rows.push_back(std::move(row));
-    }
-  }
-  return rows;
-}
-
-int RunGemm(const Arguments& arguments, const std::vector<hardware::Device>& devices,
-            const std::vector<std::string>& files, std::ostream& out, std::ostream& err) {
-  proto::Diagnostics diagnostics;
-  const auto rows = ReadGemms(arguments, files, &diagnostics);
-  Print(diagnostics, err);
-  if (!diagnostics.ok()) return kExitUsage;
-  const hardware::Device& device = devices.front();
-  auto calibrated = scenarios::CalibrateGemms(device, rows);
-  if (!calibrated.ok()) return Fail(calibrated.error().message, err);
-  scenarios::GemmCalibration calibration = std::move(calibrated).value();
-  scenarios::HoldOutGroups(device, &calibration);
-  out << scenarios::GemmCalibrationText(device, calibration);
-  if (arguments.has("residuals")) {
-    const auto error = WriteNewFile(arguments.value("residuals"), scenarios::GemmResidualsCsv(calibration));
-    if (error) return Fail(error->message, err);
-  }
-  if (!arguments.has("output")) return kExitDone;
-  const std::filesystem::path output = arguments.value("output");
-  const std::string from = SeenFrom(output.parent_path().string(), arguments.values.at("hardware").front());
-  const std::string text = scenarios::FittedGemmText(
-      {.name = output.stem().string(), .derived_from = from, .files = files}, device, calibration);
-  if (const auto error = WriteNewFile(output.string(), text)) return Fail(error->message, err);
-  return kExitDone;
-}
-
-int RunCalibrate(const Arguments& arguments, std::ostream& out, std::ostream& err) {
-  proto::Diagnostics diagnostics;
-  CheckWords(arguments, &diagnostics);
-  std::vector<hardware::Device> devices;
-  if (arguments.has("hardware")) {
-    for (const std::string& name : arguments.values.at("hardware")) {
-      auto device = hardware::ReadDevice(name, {}, "", &diagnostics, "--hardware");
-      if (device) devices.push_back(*std::move(device));
-    }
-  }
-  Print(diagnostics, err);
-  if (!diagnostics.ok()) return kExitUsage;
-  const std::vector<std::string> files(arguments.positional.begin() + 1, arguments.positional.end());
-  const bool gemm = arguments.positional[0] == "gemm";
-  return (gemm ? RunGemm : RunCollectives)(arguments, devices, files, out, err);
 }
 
 }  // namespace

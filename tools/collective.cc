@@ -138,6 +138,11 @@ by        how NCCL would do it, by its tuner: Ring/LL, Tree/LL128, NVLS/S (Simpl
           channels too. * where another way takes less here; lines below the rows say which. NCCL's version
           and variables: --set nccl.version=2.29 --set nccl.environment=NCCL_ALGO=Tree; several:
           --set 'nccl.environment=["NCCL_ALGO=Tree", "NCCL_PROTO=LL"]'.
+variables honoured: NCCL_ALGO, NCCL_PROTO, NCCL_NVLS_ENABLE, NCCL_PAT_ENABLE, NCCL_P2P_LL_THRESHOLD;
+          where NCCL would not look at one for what is asked, it is refused. Taken with a warning, since they
+          move no time: NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, NCCL_MIN_CTAS and NCCL_MAX_CTAS (channels in
+          reports), NCCL_DEBUG, NCCL_DEBUG_SUBSYS, NCCL_DEBUG_FILE, NCCL_SOCKET_IFNAME, NCCL_IB_HCA,
+          NCCL_IB_GID_INDEX. NCCL_COLLNET_ENABLE=0 is what is simulated. Any other is refused.
 ring      members of a node in the order of their places; where NVLinks join them one by one, in the order
           whose slowest link is fastest.
 --by-dimension ring,ring,direct
@@ -158,12 +163,15 @@ by chunk  with --chunk: the same transfer by transfer, the oracle; diff is how f
   Members that disagree and ranks that wait for each other for ever are deadlocks: status 2, no time.
 
 --algorithm ONE_SHOT, TWO_SHOT: all_reduce by one kernel that reads its peers' memory, as TensorRT-LLM and
-  vLLM do small ones: 2, 4, 6 or 8 ranks of one NVLink domain, up to 8e6 bytes (16e6 of two ranks).
+  vLLM do small ones: 2, 4, 6 or 8 ranks of one NVLink domain, up to 8e6 bytes (16e6 of two ranks). VLLM: as
+  vLLM chooses: one shot of two ranks, and below 512 KiB of four or 256 KiB of six and eight; else two shots
+  up to 8 MiB, and NCCL from there on and for sizes that are not whole 16 bytes. Where no size is given,
+  1K to 4M (VLLM: 16M), each twice the one before.
 dispatch, combine: tokens to experts and their sums home by DeepEP, a row for each of --tokens. RDMA and
   NVLink are GB/s as DeepEP prints them: bytes to nodes and to ranks, a rank's own among them; NIC is what
-  leaves the node. --tokens LIST is of each rank; --hidden N, --top-k N, --experts N; --bf16 instead of FP8;
-  --sms N of normal kernels. Routing is even; with --node-limit N a token takes the N nodes of its best
-  single experts, as in DeepEP's tests.
+  leaves the node. --tokens LIST is of each rank; --hidden N, --top-k N, --experts N; --bf16: a dispatch
+  not in FP8; --sms N of normal and V2 kernels. Routing is even; with --node-limit N, of these too, a
+  token takes the N nodes of its best single experts, as in DeepEP's tests.
     orrery collective dispatch --hardware h800_sxm --devices 64 --tokens 4096 --node-limit 4
     orrery collective combine --hardware h800_sxm --devices 64 --kernels low_latency --tokens 128
 )";
@@ -179,7 +187,7 @@ int RunCollective(const Arguments& arguments, std::ostream& out, std::ostream& e
   CollectiveRequest request;
   ExchangeRequest exchange;
   const bool exchanges = AsksForExchange(arguments);
-  if (named && exchanges) exchange = ReadExchangeRequest(arguments, named->cluster, &errors);
+  if (named && exchanges) exchange = ReadExchangeRequest(arguments, *named, &errors);
   if (named && !exchanges) request = ReadCollectiveRequest(arguments, *named, &diagnostics, &errors);
   Print(diagnostics, err);
   if (!diagnostics.ok()) errors.insert(errors.begin(), "");
@@ -214,43 +222,44 @@ int RunCollective(const Arguments& arguments, std::ostream& out, std::ostream& e
 }  // namespace
 
 Command CollectiveCommand() {
-  return {"collective",
-          "nccl-tests on paper: times, bandwidths and bounds of collectives on any fabric.",
-          "NAME | dispatch | combine | --job JOB... | --operations FILE [options]",
-          1,
-          {{"hardware", "NAME", "of `orrery list hardware`; h100_sxm"},
-           {"topology", "NAME", "of `orrery list topologies`; one node, rails for more devices"},
-           {"devices", "N", "of the fabric, or of each node: 8,8,5; one node's, or all of a list"},
-           {"set", "PATH=VALUE", "change a field: hardware.node.nics=4", true},
-           {"ranks", "LIST", "members in their order: 0-7, or 0,8,16, or 0-63:8; all devices"},
-           {"minbytes", "SIZE", "8, 64K, 1.5M, 1T; -e, --maxbytes; -i, --stepbytes; -f, --stepfactor", false,
-            'b'},
-           {"maxbytes", "SIZE", "", false, 'e'},
-           {"stepbytes", "SIZE", "", false, 'i'},
-           {"stepfactor", "N", "", false, 'f'},
-           {"datatype", "TYPE", "of what is counted; -r, --root R: its place among the members", false, 'd'},
-           {"root", "R", "", false, 'r'},
-           {"by-dimension", "LIST", ""},
-           {"job", "JOB", "\"all_reduce 0-7 1G\": all jobs start together", true},
-           {"background", "JOB", "again and again beside what is measured", true},
-           {"operations", "FILE", "what each rank issues, checked for deadlocks and played"},
-           {"chunk", "", "the slow and exact form too: transfer by transfer"},
-           {"links", "", "the most loaded links of the last row, and who loads them"},
-           {"algorithm", "NAME", "not NCCL's: ONE_SHOT, TWO_SHOT; --by-dimension ring,direct: of a torus"},
-           {"kernels", "NAME", "dispatch, combine: DeepEP's normal, low_latency, v2; with --tokens 128,4096"},
-           {"sms", "N", ""},
-           {"tokens", "LIST", ""},
-           {"hidden", "N", ""},
-           {"top-k", "N", ""},
-           {"experts", "N", ""},
-           {"node-limit", "N", ""},
-           {"bf16", "", ""},
-           {"json", "", "one JSON document; --output FILE: .txt, .json; --trace FILE: a Chrome trace"},
-           {"output", "FILE", ""},
-           {"trace", "FILE", ""},
-           {"explain", "", "what columns, bounds, sizes and files of operations are, with examples"}},
-          "  orrery collective all_reduce --devices 64 -b 8 -e 16G -f 2\n",
-          RunCollective};
+  return {
+      "collective",
+      "nccl-tests on paper: times, bandwidths and bounds of collectives on any fabric.",
+      "NAME | dispatch | combine | --job JOB... | --operations FILE [options]",
+      1,
+      {{"hardware", "NAME", "of `orrery list hardware`; h100_sxm"},
+       {"topology", "NAME", "of `orrery list topologies`; one node, rails for more devices"},
+       {"devices", "N", "of the fabric, or of each node: 8,8,5; one node's, or all of a list"},
+       {"set", "PATH=VALUE", "change a field: hardware.node.nics=4", true},
+       {"ranks", "LIST", "members in their order: 0-7, or 0,8,16, or 0-63:8; all devices"},
+       {"minbytes", "SIZE", "8, 64K, 1.5M, 1T; -e, --maxbytes; -i, --stepbytes; -f, --stepfactor", false,
+        'b'},
+       {"maxbytes", "SIZE", "", false, 'e'},
+       {"stepbytes", "SIZE", "", false, 'i'},
+       {"stepfactor", "N", "", false, 'f'},
+       {"datatype", "TYPE", "of what is counted; -r, --root R: its place among the members", false, 'd'},
+       {"root", "R", "", false, 'r'},
+       {"by-dimension", "LIST", ""},
+       {"job", "JOB", "\"all_reduce 0-7 1G\": all jobs start together", true},
+       {"background", "JOB", "again and again beside what is measured", true},
+       {"operations", "FILE", "what each rank issues, checked for deadlocks and played"},
+       {"chunk", "", "the slow and exact form too: transfer by transfer"},
+       {"links", "", "the most loaded links of the last row, and who loads them"},
+       {"algorithm", "NAME", "ONE_SHOT, TWO_SHOT, VLLM: not NCCL's; --by-dimension ring,direct: of a torus"},
+       {"kernels", "NAME", "dispatch, combine: DeepEP's normal, low_latency, v2; with --tokens 128,4096"},
+       {"sms", "N", ""},
+       {"tokens", "LIST", ""},
+       {"hidden", "N", ""},
+       {"top-k", "N", ""},
+       {"experts", "N", ""},
+       {"node-limit", "N", ""},
+       {"bf16", "", ""},
+       {"json", "", "one JSON document; --output FILE: .txt, .json; --trace FILE: a Chrome trace"},
+       {"output", "FILE", ""},
+       {"trace", "FILE", ""},
+       {"explain", "", "what columns, bounds, sizes and files of operations are, with examples"}},
+      "  orrery collective all_reduce --devices 64 -b 8 -e 16G -f 2\n",
+      RunCollective};
 }
 
 }  // namespace tools

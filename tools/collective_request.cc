@@ -10,9 +10,9 @@
 #include "scenarios/collective_run/job_text.h"
 #include "scenarios/collective_run/rank_list.h"
 #include "scenarios/collective_run/sizes.h"
-#include "scenarios/nccl_setup.h"
 #include "tools/devices_flag.h"
 #include "tools/flag_reader.h"
+#include "tools/idle_settings.h"
 #include "topologies/topology.h"
 
 namespace tools {
@@ -81,39 +81,68 @@ void Size(const Arguments& arguments, const char* flag, sim::Bytes* size, Errors
   }
 }
 
+// The sizes that a way is for, where none is given: own all-reduces are for small ones.
+scenarios::SizeSteps UsualSizes(const CollectiveJob& job, bool as_vllm) {
+  const auto up_to = [](std::int64_t last) {
+    return scenarios::SizeSteps{.first = sim::Bytes(1 << 10), .last = sim::Bytes(last), .factor = 2};
+  };
+  if (as_vllm) return up_to(16 << 20);
+  return job.algorithm ? up_to(4 << 20) : scenarios::SizeSteps();
+}
+
 // As nccl-tests, but that with one end given the other is the same.
 void ReadSizes(const Arguments& arguments, CollectiveRequest* request, Errors* errors) {
+  const bool least = arguments.has("minbytes"), most = arguments.has("maxbytes");
   scenarios::SizeSteps steps;
+  if (!least && !most) steps = UsualSizes(*request->swept, request->options.as_vllm);
+  const std::size_t before = errors->size();
   Size(arguments, "minbytes", &steps.first, errors);
   Size(arguments, "maxbytes", &steps.last, errors);
   Size(arguments, "stepbytes", &steps.step, errors);
-  if (arguments.has("minbytes") != arguments.has("maxbytes")) {
-    (arguments.has("minbytes") ? steps.last : steps.first) =
-        arguments.has("minbytes") ? steps.first : steps.last;
-  }
+  if (least != most) (least ? steps.last : steps.first) = least ? steps.first : steps.last;
   std::optional<std::int64_t> factor;
   FlagReader(arguments, {}, errors).Number("stepfactor", std::int64_t{1}, std::int64_t{1} << 40, &factor);
-  steps.factor = factor.value_or(1);
+  if (least || most) steps.factor = factor.value_or(1);
+  for (const char* flag : {"stepbytes", "stepfactor"}) {
+    if (!arguments.has(flag) || (least && most)) continue;
+    errors->push_back(std::string("--") + flag + ": " + arguments.value(flag) +
+                      "; steps lead from --minbytes to --maxbytes, and both are wanted");
+  }
+  if (arguments.has("stepbytes") && factor.value_or(1) > 1) {
+    errors->push_back("--stepbytes: " + arguments.value("stepbytes") + "; with --stepfactor " +
+                      arguments.value("stepfactor") + " sizes are multiplied; one of the two is wanted");
+  }
+  if (errors->size() > before) return;
   auto sizes = scenarios::SizesOf(steps);
-  if (sizes.ok()) {
+  if (sizes.ok() && sizes.value().size() == 1 && steps.first < steps.last) {
+    errors->push_back("--maxbytes: " + arguments.value("maxbytes") + " is not met from " +
+                      scenarios::SizeText(steps.first) + " by steps of " + scenarios::SizeText(steps.step) +
+                      "; --stepfactor 2 would do");
+  } else if (sizes.ok()) {
     request->sizes = std::move(sizes).value();
   } else {
     errors->push_back("--minbytes, --maxbytes: " + sizes.error().message);
   }
 }
 
-// A framework's own all-reduce; NCCL's algorithms are its environment's.
-void ReadAlgorithm(const Arguments& arguments, CollectiveJob* job, Errors* errors) {
-  std::optional<sim::Algorithm> algorithm;
+// A framework's own all-reduce; NCCL's algorithms are its environment's. Whether it is vLLM's choice by size.
+bool ReadAlgorithm(const Arguments& arguments, CollectiveJob* job, Errors* errors) {
+  std::optional<std::optional<sim::Algorithm>> algorithm;
   FlagReader(arguments, {}, errors)
       .OneOf("algorithm",
-             std::vector<std::pair<std::string, sim::Algorithm>>{{"ONE_SHOT", sim::Algorithm::kOneShot},
-                                                                 {"TWO_SHOT", sim::Algorithm::kTwoShot}},
+             std::vector<std::pair<std::string, std::optional<sim::Algorithm>>>{
+                 {"ONE_SHOT", sim::Algorithm::kOneShot},
+                 {"TWO_SHOT", sim::Algorithm::kTwoShot},
+                 {"VLLM", std::nullopt}},
              &algorithm);
-  if (algorithm && job->test->kind != sim::CollectiveKind::kAllReduce) {
-    errors->push_back("--algorithm: is of all_reduce; leave it out, or set nccl.environment=NCCL_ALGO=...");
+  if (!algorithm) return false;
+  if (job->test->kind != sim::CollectiveKind::kAllReduce) {
+    errors->push_back("--algorithm: " + arguments.value("algorithm") +
+                      " is of all_reduce; leave it out, or set nccl.environment=NCCL_ALGO=...");
+    return false;
   }
-  job->algorithm = algorithm;
+  job->algorithm = *algorithm;
+  return !*algorithm;
 }
 
 void ReadDimensions(const Arguments& arguments, const std::vector<std::uint32_t>& sizes, CollectiveJob* job,
@@ -131,7 +160,9 @@ void ReadDimensions(const Arguments& arguments, const std::vector<std::uint32_t>
   if (arguments.has("background")) {
     errors->push_back("--by-dimension: beside other traffic it is not simulated; leave --background out");
   }
-  if (job->algorithm) errors->push_back("--by-dimension: is another way than --algorithm; one of the two");
+  if (arguments.has("algorithm")) {
+    errors->push_back("--by-dimension: is another way than --algorithm; one of the two is wanted");
+  }
 }
 
 void ReadSwept(const Arguments& arguments, const NamedCluster& named, CollectiveRequest* request,
@@ -142,7 +173,7 @@ void ReadSwept(const Arguments& arguments, const NamedCluster& named, Collective
   auto members = ReadRanks(arguments, ranks, errors);
   if (!members) return;
   CollectiveJob job{test.value(), {}, *std::move(members)};
-  ReadAlgorithm(arguments, &job, errors);
+  request->options.as_vllm = ReadAlgorithm(arguments, &job, errors);
   std::optional<std::int64_t> root;
   FlagReader(arguments, {}, errors)
       .Number("root", std::int64_t{0}, static_cast<std::int64_t>(job.ranks.size()) - 1, &root);
@@ -151,8 +182,8 @@ void ReadSwept(const Arguments& arguments, const NamedCluster& named, Collective
     errors->push_back("--root: " + std::string(job.test->name) + " has none; leave it out");
   }
   ReadDimensions(arguments, named.dimensions, &job, errors);
-  ReadSizes(arguments, request, errors);
   request->swept = std::move(job);
+  ReadSizes(arguments, request, errors);
 }
 
 void ReadOperations(const Arguments& arguments, std::uint32_t ranks, CollectiveRequest* request,
@@ -216,7 +247,8 @@ std::optional<NamedCluster> ReadCluster(const Arguments& arguments, proto::Diagn
   auto device = hardware::ReadDevice(arguments.value("hardware", "h100_sxm"), paths.hardware, "", diagnostics,
                                      "--hardware");
   if (!device) return std::nullopt;
-  if (!scenarios::SetNccl(paths.nccl, &device->nccl, diagnostics)) return std::nullopt;
+  std::vector<scenarios::NcclSetting> nccl;
+  if (!scenarios::SetNccl(paths.nccl, &device->nccl, diagnostics, &nccl)) return std::nullopt;
   const bool one_node = !devices || (devices->of_node.empty() && devices->count <= device->node.devices);
   const auto topology =
       topologies::ReadTopology(arguments.value("topology", one_node ? "single_node" : "rail_optimised_ndr"),
@@ -225,7 +257,9 @@ std::optional<NamedCluster> ReadCluster(const Arguments& arguments, proto::Diagn
   auto fabric =
       BuildAsked(*topology, device->node, devices.value_or(DevicesAsked{DevicesOf(*topology, *device)}));
   if (!fabric.ok()) {
-    errors->push_back(fabric.error().message);
+    const bool by_count =
+        devices && BuildAsked(*topology, device->node, DevicesAsked{DevicesOf(*topology, *device)}).ok();
+    errors->push_back((by_count ? "--devices: " : "") + fabric.error().message);
     return std::nullopt;
   }
   std::string name = device->name;
@@ -233,7 +267,10 @@ std::optional<NamedCluster> ReadCluster(const Arguments& arguments, proto::Diagn
   return NamedCluster{{*std::move(device), std::move(fabric).value()},
                       std::move(name),
                       topology->name,
-                      std::move(dimensions)};
+                      std::move(dimensions),
+                      std::holds_alternative<topologies::SingleNodeSpec>(topology->family),
+                      paths.hardware,
+                      std::move(nccl)};
 }
 
 CollectiveRequest ReadCollectiveRequest(const Arguments& arguments, const NamedCluster& named,
@@ -274,6 +311,7 @@ CollectiveRequest ReadCollectiveRequest(const Arguments& arguments, const NamedC
   ReadJobs(arguments, "background", ranks, &request.options.background, errors);
   request.options.chunks = arguments.has("chunk");
   request.options.log_rates = arguments.has("links");
+  if (errors->empty() && diagnostics->ok()) RefuseIdleSettings(named, JobsOf(request), errors);
   return request;
 }
 

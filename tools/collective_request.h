@@ -9,6 +9,7 @@
 
 #include "scenarios/collective_run/operations.h"
 #include "scenarios/collective_run/sweep.h"
+#include "scenarios/nccl_setup.h"
 #include "tools/command_line.h"
 
 namespace tools {
@@ -16,7 +17,10 @@ namespace tools {
 struct NamedCluster {
   scenarios::Cluster cluster;
   std::string hardware, topology;
-  std::vector<std::uint32_t> dimensions = {};  // of a torus, and of its nodes before them; else empty
+  std::vector<std::uint32_t> dimensions = {};     // of a torus, and of its nodes before them; else empty
+  bool one_node = false;                          // and nothing between nodes
+  std::vector<proto::Override> of_hardware = {};  // --set hardware.PATH, without "hardware."
+  std::vector<scenarios::NcclSetting> nccl = {};  // --set nccl.PATH
 };
 
 // --hardware, --topology, --devices and --set. Nothing where something is wrong with them.

@@ -5,6 +5,7 @@
 
 #include "tools/collective_request.h"
 #include "tools/flag_reader.h"
+#include "tools/idle_settings.h"
 
 namespace tools {
 namespace {
@@ -38,8 +39,9 @@ bool AsksForExchange(const Arguments& arguments) {
          (arguments.positional[0] == "dispatch" || arguments.positional[0] == "combine");
 }
 
-ExchangeRequest ReadExchangeRequest(const Arguments& arguments, const scenarios::Cluster& cluster,
+ExchangeRequest ReadExchangeRequest(const Arguments& arguments, const NamedCluster& named,
                                     std::vector<std::string>* errors) {
+  const scenarios::Cluster& cluster = named.cluster;
   ExchangeRequest request;
   scenarios::ExpertExchange& exchange = request.exchange;
   RefuseIdle(arguments,
@@ -67,7 +69,9 @@ ExchangeRequest ReadExchangeRequest(const Arguments& arguments, const scenarios:
   number("sms", 4096, &exchange.sms);
   if (exchange.kernels == Kernels::kLowLatency) {
     RefuseIdle(arguments, {"sms"}, "low_latency, which holds none", errors);
+    RefuseIdle(arguments, {"node-limit"}, "low_latency, which sends a row to every expert by itself", errors);
   }
+  if (exchange.combine) RefuseIdle(arguments, {"bf16"}, "combine, whose sums are BF16 always", errors);
   exchange.fp8 = !arguments.has("bf16");
   request.tokens = ReadTokens(
       arguments.value("tokens", exchange.kernels == Kernels::kLowLatency ? "128" : "4096"), errors);
@@ -76,11 +80,22 @@ ExchangeRequest ReadExchangeRequest(const Arguments& arguments, const scenarios:
   request.options.chunks = arguments.has("chunk");
   if (errors->size() > before) return request;
   for (const std::string& why : scenarios::WhyNotExchange(cluster, exchange, request.ranks)) {
-    errors->push_back(arguments.positional[0] + ": " + why);
+    errors->push_back(why);
   }
   for (const scenarios::CollectiveJob& job : request.options.background) {
-    if (const auto why = scenarios::WhyNotLower(cluster, job)) errors->push_back(why->message);
+    if (const auto why = scenarios::WhyNotLower(cluster, job)) {
+      errors->push_back("--background: " + why->message);
+    }
+    if (const auto why = scenarios::WhyNotNccl(cluster, job)) errors->push_back(why->message);
   }
+  if (errors->size() > before) return request;
+  scenarios::CollectiveJob job;
+  job.test = exchange.combine ? &scenarios::kCombine : &scenarios::kDispatch;
+  job.ranks = request.ranks;
+  job.exchange = exchange;
+  std::vector<scenarios::CollectiveJob> jobs = {job};
+  jobs.insert(jobs.end(), request.options.background.begin(), request.options.background.end());
+  RefuseIdleSettings(named, jobs, errors);
   return request;
 }
 

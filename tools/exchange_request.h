@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "scenarios/collective_run/exchange_sweep.h"
-#include "tools/command_line.h"
+#include "tools/collective_request.h"
 
 namespace tools {
 
@@ -23,7 +23,7 @@ struct ExchangeRequest {
 bool AsksForExchange(const Arguments& arguments);
 
 // It is whole where no error was added.
-ExchangeRequest ReadExchangeRequest(const Arguments& arguments, const scenarios::Cluster& cluster,
+ExchangeRequest ReadExchangeRequest(const Arguments& arguments, const NamedCluster& named,
                                     std::vector<std::string>* errors);
 
 }  // namespace tools

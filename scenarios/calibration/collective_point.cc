@@ -59,7 +59,12 @@ class Prober {
     return {traffic.latency.seconds(), (IdleTime(fabric_, traffic) - traffic.latency).seconds()};
   }
 
+  // Nothing where NCCL would fail.
   std::optional<CollectiveWay> Way() const {
+    const sim::NcclGroup group = sim::GroupOf(CommunicatorOf(fabric_, ranks_));
+    if (sim::FunctionOf(row_.kind) && !sim::Predict(device_.nccl, group, row_.kind, row_.bytes)) {
+      return std::nullopt;
+    }
     return WayOf(fabric_, device_, {.kind = row_.kind, .size = row_.bytes}, ranks_);
   }
 

@@ -141,6 +141,7 @@ std::string CalibrationText(const hardware::Device& first, const Calibration& ca
   std::string text = "Collectives of \"" + first.name + "\": " + std::to_string(calibration.rows.size()) +
                      " rows\n\n" + FigureTable(calibration) + '\n' + ErrorTable(calibration);
   for (const std::string& why : calibration.left_out) text += "left out: " + why + '\n';
+  for (const std::string& note : calibration.notes) text += "version not known: " + note + '\n';
   return text;
 }
 

@@ -5,8 +5,10 @@
 #include <optional>
 #include <system_error>
 
+#include "scenarios/calibration/told_once.h"
 #include "scenarios/collective_run/nccl_tests.h"
 #include "sim/base/check.h"
+#include "sim/collective/nccl_environment.h"
 
 namespace scenarios {
 namespace {
@@ -14,8 +16,8 @@ namespace {
 // The cells of one row by name, and what is wrong with them.
 class RowReader {
  public:
-  RowReader(const CsvTable& table, const CsvRow& row, proto::Diagnostics* diagnostics)
-      : table_(table), row_(row), diagnostics_(diagnostics) {}
+  RowReader(const CsvTable& table, const CsvRow& row, ToldOnce* mistakes)
+      : table_(table), row_(row), mistakes_(mistakes) {}
 
   std::string Text(std::string_view column) const {
     const auto at = table_.Find(column);
@@ -34,13 +36,14 @@ class RowReader {
   }
 
   void Error(std::string_view column, const std::string& what) {
-    diagnostics_->Error(table_.file + ":" + std::to_string(row_.line) + ": " + std::string(column), what);
+    const std::string field = ": " + std::string(column);
+    mistakes_->Add(table_.file + ":" + std::to_string(row_.line) + field, field + what, what);
   }
 
  private:
   const CsvTable& table_;
   const CsvRow& row_;
-  proto::Diagnostics* diagnostics_;
+  ToldOnce* mistakes_;
 };
 
 std::optional<double> SecondsOf(RowReader* reader, const MeasuredCollective& row) {
@@ -67,9 +70,8 @@ std::string TestNames() {
   return names;
 }
 
-std::optional<MeasuredCollective> ReadRow(const CsvTable& table, const CsvRow& row,
-                                          proto::Diagnostics* diagnostics) {
-  RowReader reader(table, row, diagnostics);
+std::optional<MeasuredCollective> ReadRow(const CsvTable& table, const CsvRow& row, ToldOnce* mistakes) {
+  RowReader reader(table, row, mistakes);
   MeasuredCollective measured{.file = table.file,
                               .line = row.line,
                               .source = reader.Text("source"),
@@ -87,6 +89,11 @@ std::optional<MeasuredCollective> ReadRow(const CsvTable& table, const CsvRow& r
   const auto ranks = reader.Number<std::uint32_t>("ranks", 2);
   const auto nodes = reader.Number<std::uint32_t>("nodes", 1);
   const auto bytes = reader.Number<std::int64_t>("bytes", 1);
+  sim::NcclEnvironment environment;
+  if (measured.note.starts_with("NCCL_ALGO=")) {
+    const auto wrong = sim::SetVariable(measured.note.substr(0, measured.note.find(';')), &environment);
+    if (wrong) reader.Error("note", wrong->message);
+  }
   if (test == nullptr || !ranks || !nodes || !bytes) return std::nullopt;
   if (*ranks % *nodes != 0) {
     reader.Error("nodes", std::to_string(*nodes) + " do not divide " + std::to_string(*ranks) + " ranks");
@@ -115,13 +122,15 @@ std::vector<MeasuredCollective> ReadMeasuredCollectives(
     if (!table.Find(column)) diagnostics->Error(table.file + ":1", "there is no column \"" + column + '"');
   }
   if (diagnostics->errors().size() > before) return rows;
+  ToldOnce mistakes;
   for (const CsvRow& row : table.rows) {
     bool kept = true;
     for (const auto& [column, value] : where) kept = kept && row.cells[*table.Find(column)] == value;
     if (!kept) continue;
-    if (auto measured = ReadRow(table, row, diagnostics)) rows.push_back(*std::move(measured));
+    if (auto measured = ReadRow(table, row, &mistakes)) rows.push_back(*std::move(measured));
   }
-  if (rows.empty() && diagnostics->errors().size() == before) {
+  mistakes.Tell(diagnostics);
+  if (rows.empty() && mistakes.empty()) {
     diagnostics->Error(table.file, where.empty() ? "no rows" : "no row has what --where asks for");
   }
   return rows;

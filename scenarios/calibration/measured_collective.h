@@ -33,7 +33,8 @@ struct MeasuredCollective {
 
 // Columns gpu, ranks, nodes, nccl, collective, bytes, and time_us or busbw_gb_per_s, which stands in for
 // an empty time; source, network and note may be there. `where` keeps rows with these values in these
-// columns. Every mistake is an error at its line.
+// columns. A mistake is an error at its line; the same one of many lines is told once, at the first, with how
+// many more there are. Notes that begin with "NCCL_ALGO=" are what NCCL was told, up to a semicolon.
 std::vector<MeasuredCollective> ReadMeasuredCollectives(
     const CsvTable& table, const std::vector<std::pair<std::string, std::string>>& where,
     proto::Diagnostics* diagnostics);
@@ -44,12 +45,20 @@ struct NcclTestsDefaults {
   std::string nccl;        // where it has no "NCCL version 2.27.5" and no "nccl-library=22705"
 };
 
+// Which of them a text needed.
+struct NcclTestsNeeds {
+  bool collective = false, nccl = false;
+};
+
 // The tables of one or more runs, with whatever is printed around them: times out of place, ranks and
-// devices of the lines "Rank ... on HOST device ...". Sizes of 0 bytes are skipped.
+// devices of the lines "Rank ... on HOST device ...". Sizes of 0 bytes are skipped. A mistake of many lines
+// is told once, at the first, with how many more there are; so are lines with "#wrong" above 0.
+// `needs` becomes true where a default was needed, and else stays.
 // Source of the form: NVIDIA/nccl-tests, src/common.cu, 2.10 to 2.17.
 std::vector<MeasuredCollective> ReadNcclTestsOutput(const std::string& file, std::string_view text,
                                                     const NcclTestsDefaults& defaults,
-                                                    proto::Diagnostics* diagnostics);
+                                                    proto::Diagnostics* diagnostics,
+                                                    NcclTestsNeeds* needs = nullptr);
 
 }  // namespace scenarios
 

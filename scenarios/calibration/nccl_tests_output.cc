@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "scenarios/calibration/measured_collective.h"
+#include "scenarios/calibration/told_once.h"
 #include "scenarios/collective_run/nccl_tests.h"
 
 namespace scenarios {
@@ -77,8 +78,11 @@ class Reader {
     if (words.size() > 2 && words[1] == "size") columns_.assign(words.begin() + 1, words.end());
   }
 
+  NcclTestsNeeds needs() const { return needs_; }
+
   std::vector<MeasuredCollective> Take() && {
-    if (rows_.empty() && diagnostics_->ok()) {
+    mistakes_.Tell(diagnostics_);
+    if (rows_.empty() && mistakes_.empty()) {
       diagnostics_->Error(file_,
                           "no rows of nccl-tests; a line of \"# size count type ...\" goes before them");
     }
@@ -98,38 +102,53 @@ class Reader {
     const auto on = std::find(words.begin(), words.end(), "on");
     const std::size_t bracket = line.find(']');
     if (on == words.end() || on + 1 == words.end() || bracket == std::string::npos) {
-      return Error("a rank without its host and device");
+      return Error("rank", "a rank without its host and device");
     }
     ++ranks_;
     hosts_.insert(*(on + 1));
     const std::vector<std::string> name = WordsOf(line.substr(bracket + 1));
     std::string device;
     for (const std::string& word : name) device += (device.empty() ? "" : " ") + word;
-    if (!device_.empty() && device != device_) Error("devices of two kinds: " + device_ + " and " + device);
+    if (!device_.empty() && device != device_) {
+      Error("kinds", "devices of two kinds: " + device_ + " and " + device);
+    }
     device_ = device;
   }
 
+  // The word below the first column of this name; empty where there is none.
+  std::string Cell(const std::vector<std::string>& words, const char* column) const {
+    const auto at =
+        static_cast<std::size_t>(std::find(columns_.begin(), columns_.end(), column) - columns_.begin());
+    return at < std::min(columns_.size(), words.size()) ? words[at] : "";
+  }
+
   void ReadRow(const std::vector<std::string>& words, std::int64_t size) {
-    const auto time = std::find(columns_.begin(), columns_.end(), "time");
-    const auto at = static_cast<std::size_t>(time - columns_.begin());
+    const std::string time = Cell(words, "time");
     double us = 0;
-    if (time == columns_.end() || at >= words.size() || !Reads(words[at], &us)) {
-      return Error("no time where the columns' names have it");
-    }
+    if (!Reads(time, &us)) return Error("no time", "no time where the columns' names have it");
     if (size == 0) return;
+    needs_.collective = needs_.collective || test_.empty();
+    needs_.nccl = needs_.nccl || version_.empty();
     const std::string name = test_.empty() ? defaults_.collective : test_;
     const NcclTest* test = FindNcclTest(name);
     if (test == nullptr) {
-      return Error(name.empty() ? "which test it is is not said; give it with --collective"
-                                : '"' + name + "\" is no test of nccl-tests");
+      return Error("test", name.empty() ? "which test it is is not said; give it with --collective"
+                                        : '"' + name + "\" is no test of nccl-tests");
     }
     const auto nodes = static_cast<std::uint32_t>(hosts_.size());
     if (ranks_ < 2 || ranks_ % nodes != 0) {
-      return Error(std::to_string(ranks_) + " ranks on " + std::to_string(nodes) +
-                   " hosts before it; 2 and more, as many on each, are wanted");
+      return Error("ranks", std::to_string(ranks_) + " ranks on " + std::to_string(nodes) +
+                                " hosts before it; 2 and more, as many on each, are wanted");
     }
     if (!(us > 0 && us <= kMostMicroseconds)) {
-      return Error("a time of " + words[at] + " us; above 0 and at most 1e9 is wanted");
+      return Error("time", "a time of " + time + " us; above 0 and at most 1e9 is wanted");
+    }
+    // "N/A" where nothing was checked.
+    double wrong = 0;
+    if (const std::string cell = Cell(words, "#wrong"); Reads(cell, &wrong) && wrong > 0) {
+      return Error("wrong", "#wrong: " + cell +
+                                " elements; 0 is wanted, since a run that moved other bytes "
+                                "tells no time");
     }
     rows_.push_back({.file = file_,
                      .line = line_,
@@ -146,12 +165,16 @@ class Reader {
                      .seconds = us * 1e-6});
   }
 
-  void Error(const std::string& what) { diagnostics_->Error(file_ + ":" + std::to_string(line_), what); }
+  void Error(const char* kind, const std::string& what) {
+    mistakes_.Add(file_ + ":" + std::to_string(line_), kind, what);
+  }
 
   const std::string& file_;
   const NcclTestsDefaults& defaults_;
   proto::Diagnostics* diagnostics_;
   std::vector<MeasuredCollective> rows_;
+  NcclTestsNeeds needs_;
+  ToldOnce mistakes_;
   int line_ = 0;
   // Of the run that is being read.
   std::string test_, version_, device_;
@@ -164,10 +187,14 @@ class Reader {
 
 std::vector<MeasuredCollective> ReadNcclTestsOutput(const std::string& file, std::string_view text,
                                                     const NcclTestsDefaults& defaults,
-                                                    proto::Diagnostics* diagnostics) {
+                                                    proto::Diagnostics* diagnostics, NcclTestsNeeds* needs) {
   Reader reader(file, defaults, diagnostics);
   std::istringstream in{std::string(text)};
   for (std::string line; std::getline(in, line);) reader.Read(line);
+  if (needs != nullptr) {
+    needs->collective = needs->collective || reader.needs().collective;
+    needs->nccl = needs->nccl || reader.needs().nccl;
+  }
   return std::move(reader).Take();
 }
 

@@ -32,29 +32,37 @@ std::vector<std::string> WhyNotExchange(const Cluster& cluster, const ExpertExch
   const hardware::Exchange* figures =
       hardware::FindExchange(cluster.device, exchange.kernels, exchange.combine);
   if (figures == nullptr) {
-    errors.push_back("\"" + cluster.device.name + "\" has no figures of DeepEP's " +
+    errors.push_back("--hardware: \"" + cluster.device.name + "\" has no figures of DeepEP's " +
                      ToText(exchange.kernels) + " kernels (exchanges of its file); h100_sxm has");
   }
   const auto group = ExchangeGroupOf(cluster.fabric, ranks);
-  if (!group) errors.push_back("as many ranks on every NVLink domain are wanted");
+  if (!group) {
+    errors.push_back("--ranks: different numbers of them on NVLink domains; as many on each are wanted");
+  }
   const auto members = static_cast<std::int64_t>(ranks.size());
-  if (members < 2) errors.push_back("1 rank sends no tokens; 2 or more are wanted");
+  if (members < 2) errors.push_back("--ranks: 1 rank sends no tokens; 2 or more are wanted");
   if (exchange.experts % members != 0) {
-    errors.push_back(Count(members) + " ranks do not divide " + Count(exchange.experts) + " experts");
+    errors.push_back("--experts: " + Count(members) + " ranks do not divide " + Count(exchange.experts) +
+                     " experts; a multiple of " + Count(members) + " would do");
+  }
+  if (group && exchange.node_limit > group->nodes) {
+    errors.push_back("--node-limit: " + Count(exchange.node_limit) + "; the ranks are on " +
+                     Count(group->nodes) + " nodes, and 1 to " + Count(group->nodes) + " would do");
   }
   if (group && exchange.experts % members == 0) {
     const std::int64_t limit =
         exchange.node_limit > 0 ? std::min(exchange.node_limit, group->nodes) : group->nodes;
     const std::int64_t reach = exchange.experts / group->nodes * limit;
     if (exchange.per_token > reach) {
-      errors.push_back(Count(exchange.per_token) + " experts a token; it may reach " + Count(reach));
+      errors.push_back("--top-k: " + Count(exchange.per_token) + " experts a token; it may reach " +
+                       Count(reach));
     }
   }
   if (!low_latency && exchange.sms > cluster.device.sms) {
-    errors.push_back(Count(exchange.sms) + " SMs; the device has " + Count(cluster.device.sms));
+    errors.push_back("--sms: " + Count(exchange.sms) + "; the device has " + Count(cluster.device.sms));
   }
   if (low_latency && ranks.size() > kMostMembersOfPairs) {
-    errors.push_back("low_latency of " + Count(members) + " ranks has too many pairs; at most " +
+    errors.push_back("--ranks: low_latency of " + Count(members) + " ranks has too many pairs; at most " +
                      Count(kMostMembersOfPairs) + " ranks would do");
   }
   return errors;
@@ -79,8 +87,8 @@ sim::Result<ExchangeTable> PlayExchanges(const Cluster& cluster, ExpertExchange 
     if (options.chunks) {
       const std::int64_t transfers = MostTransfersOf(cluster, row.job);
       if (transfers > kMostTransfers) {
-        return sim::Error{"transfer by transfer, " + Count(each) + " tokens take up to " + Count(transfers) +
-                          " transfers; at most " + Count(kMostTransfers) +
+        return sim::Error{"--chunk: transfer by transfer, " + Count(each) + " tokens take up to " +
+                          Count(transfers) + " transfers; at most " + Count(kMostTransfers) +
                           " are played, and fewer ranks or tokens would do"};
       }
     }

@@ -33,9 +33,9 @@ struct ExchangeTable {
   bool stopped = false;
 };
 
-// All that is wrong with it, a line each: no figures of the kernels, nodes with different numbers of ranks,
-// experts that ranks do not divide, more experts a token than it may reach, SMs that the device does not
-// have, and for LOW_LATENCY too many pairs.
+// All that is wrong with it, a line each that names the option: no figures of the kernels, nodes with
+// different numbers of ranks, experts that ranks do not divide, more experts a token than it may reach, a
+// limit above the number of nodes, SMs that the device does not have, and for LOW_LATENCY too many pairs.
 std::vector<std::string> WhyNotExchange(const Cluster& cluster, const ExpertExchange& exchange,
                                         std::span<const std::uint32_t> ranks);
 

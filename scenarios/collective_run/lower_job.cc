@@ -47,6 +47,20 @@ std::optional<sim::Error> WhyNotLower(const Cluster& cluster, const CollectiveJo
                     " ranks would do"};
 }
 
+std::optional<sim::Error> WhyNotNccl(const Cluster& cluster, const CollectiveJob& job) {
+  if (job.algorithm || job.exchange || !job.dimensions.empty() || !sim::FunctionOf(job.test->kind)) {
+    return std::nullopt;
+  }
+  const sim::NcclGroup group = sim::GroupOf(CommunicatorOf(cluster.fabric, job.ranks));
+  if (group.ranks < 2 ||
+      sim::Predict(cluster.device.nccl, group, job.test->kind, std::max(job.size, sim::Bytes(1)))) {
+    return std::nullopt;
+  }
+  return sim::Error{
+      "nccl.environment: leaves " + ToText(job) +
+      " no algorithm and protocol, as NCCL would fail; Ring and one of LL and Simple serve all"};
+}
+
 // Rings keep their order when they are turned.
 std::vector<std::uint32_t> MembersOf(const CollectiveJob& job) {
   std::vector<std::uint32_t> members = job.ranks;

@@ -42,6 +42,9 @@ std::string ToText(const CollectiveJob& job);
 // can.
 std::optional<sim::Error> WhyNotLower(const Cluster& cluster, const CollectiveJob& job);
 
+// Why NCCL would fail to do it: its environment leaves nothing. Empty: it would not, or it is not NCCL's.
+std::optional<sim::Error> WhyNotNccl(const Cluster& cluster, const CollectiveJob& job);
+
 // How it is done, and all ways that there are; see lowering.h.
 std::optional<CollectiveWay> WayOf(const Cluster& cluster, const CollectiveJob& job);
 std::vector<CollectiveWay> WaysOf(const Cluster& cluster, const CollectiveJob& job);

@@ -37,7 +37,10 @@ sim::Result<PlayedOperations> PlayOperations(const Cluster& cluster, const Opera
   PlayedOperations played;
   for (const Meeting& meeting : check.meetings) {
     CollectiveJob job = JobOf(list, meeting);
-    if (const auto why = WhyNotLower(cluster, job)) return *why;
+    const std::string place =
+        list.file + ':' + std::to_string(list.operations[meeting.members[0]].line) + ": ";
+    if (const auto why = WhyNotLower(cluster, job)) return sim::Error{place + why->message};
+    if (const auto why = WhyNotNccl(cluster, job)) return sim::Error{place + why->message};
     const auto [sent, is_new] = traffics.try_emplace({job.test, job.size, meeting.group, job.root});
     if (is_new) {
       const WayAndTraffic lowered = LowerJobByWay(cluster, job);

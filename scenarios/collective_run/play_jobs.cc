@@ -158,7 +158,8 @@ sim::Result<PlayedJobs> PlayJobs(const Cluster& cluster, const PlayRequest& requ
   for (std::size_t i = 0; i < request.background.size(); ++i) {
     const sim::Duration idle = IdleTime(cluster.fabric, lowered.background[i]);
     if (idle == sim::Duration()) {
-      return sim::Error{'"' + ToText(request.background[i]) + "\" moves nothing, and is no background; a " +
+      return sim::Error{"--background: \"" + ToText(request.background[i]) +
+                        "\" moves nothing, and is no background; a " +
                         "larger size and two ranks or more would do"};
     }
     rounds.push_back(longest.ps() / idle.ps() + 1);
@@ -166,7 +167,7 @@ sim::Result<PlayedJobs> PlayJobs(const Cluster& cluster, const PlayRequest& requ
   while (true) {
     for (std::size_t i = 0; i < rounds.size(); ++i) {
       if (rounds[i] <= kMostRounds) continue;
-      return sim::Error{'"' + ToText(request.background[i]) + "\" would run more than " +
+      return sim::Error{"--background: \"" + ToText(request.background[i]) + "\" would run more than " +
                         std::to_string(kMostRounds) + " times beside the jobs; a larger size would do"};
     }
     sim::Result<Attempt> attempt = Play(cluster, request, lowered, rounds);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "scenarios/custom_all_reduce.h"
+
 namespace scenarios {
 namespace {
 
@@ -10,29 +12,30 @@ double Ratio(sim::Duration a, sim::Duration b) {
   return static_cast<double>(a.ps()) / static_cast<double>(b.ps());
 }
 
-bool LeftWithoutAlgorithm(const Cluster& cluster, const CollectiveJob& job) {
-  if (!sim::FunctionOf(job.test->kind) || !job.dimensions.empty()) return false;
-  const sim::NcclGroup group = sim::GroupOf(CommunicatorOf(cluster.fabric, job.ranks));
-  return !job.algorithm && group.ranks > 1 &&
-         !sim::Predict(cluster.device.nccl, group, job.test->kind, std::max(job.size, sim::Bytes(1)));
+// What is wrong with one job, which `flag` asks for.
+std::optional<sim::Error> WhyNot(const Cluster& cluster, const CollectiveJob& job, const std::string& flag) {
+  if (auto why = WhyNotLower(cluster, job)) {
+    const bool own = job.algorithm.has_value();
+    const std::string algorithm = job.algorithm == sim::Algorithm::kOneShot ? "ONE_SHOT" : "TWO_SHOT";
+    return sim::Error{(own ? "--algorithm " + algorithm : flag) + ": " + why->message};
+  }
+  return WhyNotNccl(cluster, job);
 }
 
 // The first job that cannot be played, or all of them together.
 std::optional<sim::Error> WhyNot(const Cluster& cluster, const std::vector<CollectiveJob>& jobs,
-                                 const PlayOptions& options) {
-  for (const auto* list : {&jobs, &options.background}) {
-    for (const CollectiveJob& job : *list) {
-      if (auto why = WhyNotLower(cluster, job)) return why;
-      if (LeftWithoutAlgorithm(cluster, job)) {
-        return sim::Error{"NCCL's environment leaves " + ToText(job) + " no algorithm and protocol"};
-      }
-    }
+                                 const PlayOptions& options, const std::string& flag) {
+  for (const CollectiveJob& job : jobs) {
+    if (auto why = WhyNot(cluster, job, flag)) return why;
+  }
+  for (const CollectiveJob& job : options.background) {
+    if (auto why = WhyNot(cluster, job, "--background")) return why;
   }
   if (!options.chunks) return std::nullopt;
   std::int64_t transfers = 0;
   for (const CollectiveJob& job : jobs) transfers += MostTransfersOf(cluster, job);
   if (transfers <= kMostTransfers) return std::nullopt;
-  return sim::Error{"transfer by transfer, " + ToText(jobs[0]) +
+  return sim::Error{"--chunk: transfer by transfer, " + ToText(jobs[0]) +
                     (jobs.size() > 1 ? " and what runs with it take" : " takes") + " up to " +
                     std::to_string(transfers) + " transfers; at most " + std::to_string(kMostTransfers) +
                     " are played, and fewer ranks or bytes would do"};
@@ -126,18 +129,25 @@ double CollectiveTable::mean_busbw() const {
   return rows.empty() ? 0 : sum / static_cast<double>(rows.size());
 }
 
+CollectiveJob JobOfSize(CollectiveJob job, sim::Bytes size, const DataType& type,
+                        const PlayOptions& options) {
+  job.size = RunSizeOf(*job.test, size, type, static_cast<std::uint32_t>(job.ranks.size())).size;
+  if (options.as_vllm) job.algorithm = VllmChoice(job.ranks.size(), job.size);
+  return job;
+}
+
 sim::Result<CollectiveTable> PlaySizes(const Cluster& cluster, CollectiveJob job, const DataType& type,
                                        const std::vector<sim::Bytes>& sizes, const PlayOptions& options) {
-  const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
   const GroupBound bound(cluster.fabric, job.ranks, SwitchesAdd(cluster));
   // The largest first: what is refused is refused before anything runs.
   for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
-    job.size = RunSizeOf(*job.test, *size, type, ranks).size;
-    if (const auto why = WhyNot(cluster, {job}, options)) return *why;
+    job = JobOfSize(std::move(job), *size, type, options);
+    if (const auto why = WhyNot(cluster, {job}, options, "--ranks")) return *why;
   }
   CollectiveTable table;
+  table.as_vllm = options.as_vllm;
   for (const sim::Bytes size : sizes) {
-    job.size = RunSizeOf(*job.test, size, type, ranks).size;
+    job = JobOfSize(std::move(job), size, type, options);
     if (const auto error = AddRows(cluster, {job}, type, options, &table)) return *error;
     if (table.stopped) return table;
     table.rows.back().bound = bound.Of(job);
@@ -150,7 +160,7 @@ sim::Result<CollectiveTable> PlaySizes(const Cluster& cluster, CollectiveJob job
 
 sim::Result<CollectiveTable> PlayTogether(const Cluster& cluster, const std::vector<CollectiveJob>& jobs,
                                           const DataType& type, const PlayOptions& options) {
-  if (const auto why = WhyNot(cluster, jobs, options)) return *why;
+  if (const auto why = WhyNot(cluster, jobs, options, "--job")) return *why;
   CollectiveTable table;
   table.jobs = jobs.size();
   if (const auto error = AddRows(cluster, jobs, type, options, &table)) return *error;

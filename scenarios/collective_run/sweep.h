@@ -44,6 +44,7 @@ struct CollectiveTable {
   std::vector<CollectiveRow> rows;
   std::vector<CollectiveJob> together;  // of the last play: its jobs, then the background
   std::size_t jobs = 1;                 // how many of them are jobs
+  bool as_vllm = false;                 // PlayOptions::as_vllm
   std::vector<SharedRanks> shared;
   PlayedJobs last;  // the play of the last size, or of all jobs
   bool stopped = false;
@@ -55,13 +56,18 @@ struct PlayOptions {
   std::vector<CollectiveJob> background = {};
   bool chunks = false;
   bool log_rates = false;  // of the last play, for LoadedLinks
+  bool as_vllm = false;    // of PlaySizes, an all_reduce: by VllmChoice, size by size
   std::function<bool()> go_on = {};
 };
 
 // The chunk oracle is refused above so many transfers of all jobs of a play.
 inline constexpr std::int64_t kMostTransfers = 500'000;
 
-// A play for each size; `job.size` is not looked at. Sizes are rounded as nccl-tests does.
+// `job` as it is run for a size: rounded as nccl-tests does, and done as vLLM does it where that is asked
+// for.
+CollectiveJob JobOfSize(CollectiveJob job, sim::Bytes size, const DataType& type, const PlayOptions& options);
+
+// A play for each size; `job.size` is not looked at. Messages name options of `orrery collective`.
 // Error: as PlayJobs; too many transfers for the oracle; what cannot be lowered.
 sim::Result<CollectiveTable> PlaySizes(const Cluster& cluster, CollectiveJob job, const DataType& type,
                                        const std::vector<sim::Bytes>& sizes, const PlayOptions& options);

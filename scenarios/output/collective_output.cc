@@ -227,6 +227,7 @@ std::string CollectiveText(const CollectiveTable& table, const Cluster& cluster,
     text += "# " + std::string(job.test->name) + " of " + std::to_string(job.ranks.size()) +
             (job.ranks.size() == 1 ? " rank: " : " ranks: ") + RankListText(job.ranks) + '\n';
     if (!job.dimensions.empty()) text += "# by dimension: " + DimensionsText(job.dimensions) + '\n';
+    if (table.as_vllm) text += "# as vLLM chooses: one or two shots below 8 MiB, NCCL from there on\n";
   }
   for (std::size_t i = table.jobs; i < table.together.size(); ++i) {
     text += "# background, again and again: " + ToText(table.together[i]) + '\n';

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "scenarios/output/checkpoint_text.h"
+#include "sim/collective/algorithm.h"
 
 namespace scenarios {
 namespace {
@@ -224,8 +225,13 @@ std::string TierTable(const Report& r) {
 std::string CollectiveTable(const Report& r) {
   if (r.collectives.empty()) return "";
   constexpr std::size_t kMost = 8;
+  const bool own = std::any_of(r.collectives.begin(), r.collectives.end(), [](const auto& c) {
+    return c.algorithm == sim::ToText(sim::Algorithm::kOneShot) ||
+           c.algorithm == sim::ToText(sim::Algorithm::kTwoShot);
+  });
   std::string text =
-      Format("\nCollectives of rank %u, as NCCL %s chooses\n", r.breakdown_rank, r.nccl_version.c_str());
+      Format("\nCollectives of rank %u, as NCCL %s chooses%s\n", r.breakdown_rank, r.nccl_version.c_str(),
+             own ? "; OneShot, TwoShot: training.tensor_all_reduce" : "");
   text +=
       Format("  %-14s %-15s %7s %6s %11s %8s  %-15s %10s  %s\n", "for", "", "ranks", "nodes", "bytes",
              Format("%lld steps", static_cast<long long>(r.steps)).c_str(), "by", "alone", "fastest here");

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "sim/collective/nccl_heed.h"
+
 namespace sim {
 namespace {
 
@@ -158,10 +160,7 @@ std::optional<Error> Set(std::string_view name, std::string_view value, NcclEnvi
   if (name == "NCCL_P2P_LL_THRESHOLD") {
     return ReadNumber(value, 0, INT32_MAX, &environment->p2p_ll_threshold);
   }
-  for (const std::string_view harmless : {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE",
-                                          "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX"}) {
-    if (name == harmless) return std::nullopt;
-  }
+  if (IsHarmlessVariable(name)) return std::nullopt;
   return Error{
       "is not simulated, and may change what NCCL does; leave it out, or give NCCL_ALGO, NCCL_PROTO, "
       "NCCL_MIN_NCHANNELS, "

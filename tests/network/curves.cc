@@ -90,6 +90,12 @@ std::vector<Compared> Compare(const std::vector<Measured>& rows) {
     hardware::Device device = DeviceOf(row.device);
     device.nccl.version = scenarios::NcclVersionOf(row);
     if (row.network.starts_with("4x HDR")) device.node.nics = 4;  // the catalogue's node has 8
+    // What Ethernet, IP, UDP and InfiniBand's transport put around 4,096 bytes is 82, InfiniBand alone 26
+    // (InfiniBand Architecture Specification, annex A17); the catalogue's NICs were measured on the latter.
+    if (row.network.find("RoCE") != std::string::npos) {
+      device.node.nic =
+          sim::ByteRate::MilliBytesPerSecond(device.node.nic.milli() / (4096 + 82) * (4096 + 26));
+    }
     if (row.note.starts_with("NCCL_ALGO=")) {
       CHECK(!sim::SetVariable(row.note.substr(0, row.note.find(';')), &device.nccl.environment));
     }
@@ -108,6 +114,9 @@ std::vector<Compared> Compare(const std::vector<Measured>& rows) {
     // Its calls find an idle device: the time from one event to the next has the host's in it. The program
     // puts that at 20 to 30 us (network/benchmarks/all_reduce_bench.py in stas00/ml-engineering).
     if (row.note.starts_with("all_reduce_bench.py")) one.simulated += device.host.eager_operation_s;
+    // One thread launches on one device after the other, and the first waits for the last.
+    if (row.note.starts_with("nccl-tests -g "))
+      one.simulated += (row.ranks - 1) * device.host.kernel_launch_s;
     compared.push_back(std::move(one));
   }
   return compared;

@@ -57,13 +57,36 @@ TEST(Network, CurvesThatWereLeftOutAreWithinTheSame) {
   EXPECT_GE(groups.size(), 30u);
   for (const auto& [key, errors] : groups) {
     const auto& [gpu, collective, large] = key;
-    // Sends of L40S were measured with 2 and with 4. Without those of 2, a row that took twice as long as its
-    // neighbours (131,072 bytes) is most of what tells of small ones.
-    if (gpu == "l40s" && collective == "alltoall" && !large) continue;
     const scenarios::ErrorsOfRows sum = scenarios::ErrorsOfAll(errors);
     EXPECT_LE(sum.mape, large ? 0.15 : 0.25) << gpu << ' ' << collective;
     EXPECT_LE(std::abs(sum.bias), large ? 0.075 : 0.125) << gpu << ' ' << collective;
   }
+}
+
+// Eight A100 of one thread: nothing was fitted to them, and the launches are the device's own figure.
+TEST(Network, RowsOfOneHostThreadAreWithinTheSame) {
+  for (const bool large : {false, true}) {
+    std::vector<const Compared*> rows;
+    for (const Compared& one : All()) {
+      if (!one.row.note.starts_with("nccl-tests -g ")) continue;
+      if ((one.row.bytes.count() >= 1 << 20) == large) rows.push_back(&one);
+    }
+    ASSERT_GE(rows.size(), 5u);
+    const Errors errors = ErrorsOf(rows);
+    EXPECT_LE(errors.mape, large ? 0.15 : 0.25);
+    EXPECT_LE(std::abs(errors.bias), large ? 0.075 : 0.125);
+  }
+}
+
+// Between nodes nothing was fitted at all.
+TEST(Network, RowsOfHopperBetweenNodesAreWithinTwentyPerCent) {
+  std::vector<const Compared*> rows;
+  for (const Compared& one : All()) {
+    if (one.row.nodes > 1 && one.row.device == "h100_sxm") rows.push_back(&one);
+  }
+  ASSERT_EQ(rows.size(), 8u);
+  EXPECT_LE(ErrorsOf(rows).mape, 0.2);
+  EXPECT_LE(std::abs(ErrorsOf(rows).bias), 0.1);
 }
 
 // What the files have is what the rows give today: fitted again, the mean error of a set of devices stays,

@@ -105,7 +105,7 @@ TEST_F(CalibrateCommand, RefusesWithOneLine) {
     EXPECT_EQ(Lines(result.err).size(), 1u) << result.err;
     return result.err;
   };
-  EXPECT_THAT(error({Path("rows.csv")}), HasSubstr("--hardware: NAME is wanted"));
+  EXPECT_THAT(error({Path("rows.csv")}), HasSubstr("--hardware NAME is wanted"));
   EXPECT_THAT(error({Path("rows.csv"), "--hardware", "a100_80_sxm"}),
               HasSubstr("0 rows of one node of \"a100_80_sxm\", too few to fit"));
   EXPECT_THAT(error({Path("rows.csv"), "--hardware", "h100_sxm", "--where", "source=nobody"}),
@@ -136,6 +136,47 @@ TEST_F(CalibrateCommand, TellsEveryMistakeOfItsWords) {
   EXPECT_THAT(result.err,
               AllOf(HasSubstr("--hardware: one is wanted"), HasSubstr("--nccl: is of collectives"),
                     HasSubstr("the name of a .textproto is wanted")));
+}
+
+// What has no effect on what is read is refused.
+TEST_F(CalibrateCommand, RefusesWhatNoFileNeeds) {
+  const auto error = [&](std::vector<std::string> words) {
+    words.insert(words.begin() + 1, {"--hardware", "h100_sxm"});
+    const Result result = Calibrate(words);
+    EXPECT_EQ(result.status, kExitUsage);
+    EXPECT_EQ(Lines(result.err).size(), 1u) << result.err;
+    return result.err;
+  };
+  EXPECT_THAT(error({Path("rows.csv"), "--nccl", "2.27"}),
+              HasSubstr("--nccl 2.27: tables say it in their column \"nccl\"; leave it out"));
+  EXPECT_THAT(error({Path("rows.csv"), "--collective", "all_gather"}),
+              HasSubstr("--collective all_gather: tables say it in their column"));
+  EXPECT_THAT(error({Path("out.txt"), "--collective", "all_gather"}),
+              HasSubstr("--collective all_gather: every output says its own; leave it out"));
+  EXPECT_THAT(error({Path("out.txt"), "--where", "source=lab"}),
+              HasSubstr("--where source=lab: outputs of nccl-tests have no columns"));
+  EXPECT_THAT(error({Path("rows.csv"), "--where", "source=lab", "--where", "source=lab"}),
+              HasSubstr("--where source=lab: the column is given twice"));
+  EXPECT_THAT(error({Path("out.txt"), "--nccl", "newest"}), HasSubstr("--nccl: \"newest\" is none"));
+  EXPECT_THAT(error({Path("out.txt"), "--collective", "allreduce"}),
+              HasSubstr("--collective: \"allreduce\" is no collective"));
+  EXPECT_THAT(error({Path("rows.csv"), Path("./rows.csv")}), HasSubstr("rows.csv; once is wanted"));
+  EXPECT_THAT(error({Path("rows.csv"), "--hardware", "h200_sxm"}),
+              HasSubstr("--hardware h200_sxm: no row is of this device"));
+  EXPECT_THAT(error({Path("rows.csv"), "--hardware", "h100_sxm"}),
+              HasSubstr("--hardware h100_sxm: is given twice; once is wanted"));
+}
+
+// Of one size no fit tells latency from rate.
+TEST_F(CalibrateCommand, RefusesRowsOfOneSize) {
+  std::ofstream table(Path("one.csv"));
+  table << "gpu,ranks,nodes,nccl,collective,bytes,time_us\n";
+  for (int i = 0; i < 12; ++i) table << "h100_sxm,8,1,2.27,all_gather,67108864," << 250 + i << '\n';
+  table.close();
+  const Result result = Calibrate({Path("one.csv"), "--hardware", "h100_sxm"});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("--hardware: 12 rows of one node of \"h100_sxm\", too few to fit; 8 of "
+                                    "one algorithm and protocol, of 2 sizes or more, would do"));
 }
 
 }  // namespace

@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/scenarios/loading.h"
 #include "tests/tools/run_words.h"
 
 namespace tools {
@@ -26,7 +29,7 @@ std::vector<std::string> Rows(const std::string& out) {
 
 TEST(ExchangeCommand, PrintsWhatDeepEpPrints) {
   const Result r = RunWords({"collective", "dispatch", "--hardware", "h800_sxm", "--devices", "16",
-                             "--tokens", "128,4096", "--node-limit", "4", "--chunk"});
+                             "--tokens", "128,4096", "--node-limit", "2", "--chunk"});
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_THAT(r.out, AllOf(HasSubstr("# dispatch of 16 ranks: 0-15, by DeepEP's normal kernels on 24 SMs"),
                            HasSubstr("7168 channels in FP8, 7392 bytes a token; 8 of 256 experts"),
@@ -64,7 +67,7 @@ TEST(ExchangeCommand, TellsEveryMistakeInOneRun) {
     EXPECT_THAT(r.err, HasSubstr(part));
   }
   EXPECT_THAT(RunWords({"collective", "dispatch", "--hardware", "a100_80_sxm"}).err,
-              HasSubstr("dispatch: \"a100_80_sxm\" has no figures of DeepEP's normal kernels"));
+              HasSubstr("--hardware: \"a100_80_sxm\" has no figures of DeepEP's normal kernels"));
   EXPECT_THAT(RunWords({"collective", "combine", "--kernels", "low_latency", "--sms", "8"}).err,
               HasSubstr("--sms: is not of low_latency"));
   EXPECT_THAT(RunWords({"collective", "all_reduce", "--tokens", "8"}).err,
@@ -81,6 +84,20 @@ TEST(CustomAllReduceCommand, PlaysOneAndTwoShotsAndSaysWhatIsFaster) {
   EXPECT_EQ(Json::parse(two.out)["rows"].at(0)["by"]["algorithm"], "TwoShot");
 }
 
+// A report says that NCCL chose, and of a framework's own all-reduce that it did not.
+TEST(CustomAllReduceCommand, IsNoChoiceOfNcclInReports) {
+  const std::string job = testing::TempDir() + "exchange_test_own_all_reduce.textproto";
+  std::ofstream(job) << scenarios::kScenario;
+  const std::vector<std::string> words = {"run",           job, "--set", "batch.sequence_length=32", "--set",
+                                          "model.layers=2"};
+  EXPECT_THAT(RunWords(words).out, HasSubstr("\nCollectives of rank 8, as NCCL 2.27 chooses\n"));
+  std::vector<std::string> own = words;
+  own.insert(own.end(), {"--set", "training.tensor_all_reduce=VLLM"});
+  EXPECT_THAT(RunWords(own).out,
+              HasSubstr("as NCCL 2.27 chooses; OneShot, TwoShot: training.tensor_all_reduce\n"));
+  std::filesystem::remove(job);
+}
+
 TEST(CustomAllReduceCommand, IsRefusedInOneLine) {
   const auto error = [](std::vector<std::string> words) {
     words.insert(words.begin(), "collective");
@@ -89,21 +106,23 @@ TEST(CustomAllReduceCommand, IsRefusedInOneLine) {
     EXPECT_EQ(Lines(r.err).size(), 1u) << r.err;
     return r.err;
   };
-  EXPECT_THAT(error({"all_reduce", "-b", "16M", "--algorithm", "ONE_SHOT"}),
-              HasSubstr("buffers take 8000000"));
+  EXPECT_THAT(
+      error({"all_reduce", "-b", "16M", "--algorithm", "ONE_SHOT"}),
+      HasSubstr(
+          "--algorithm ONE_SHOT: all_reduce 0-7 16M: 16777216 bytes; TensorRT-LLM's buffers take 8000000"));
   EXPECT_THAT(error({"all_reduce", "-b", "1M", "--devices", "16", "--algorithm", "TWO_SHOT"}),
               HasSubstr("16 ranks; its kernels are made for 2, 4, 6 and 8"));
   EXPECT_THAT(
       error({"all_reduce", "-b", "1M", "--devices", "16", "--ranks", "4-11", "--algorithm", "TWO_SHOT"}),
       HasSubstr("one NVLink domain are wanted"));
   EXPECT_THAT(error({"all_gather", "-b", "1M", "--algorithm", "ONE_SHOT"}),
-              HasSubstr("--algorithm: is of all_reduce"));
+              HasSubstr("--algorithm: ONE_SHOT is of all_reduce"));
   EXPECT_THAT(error({"all_reduce", "-b", "1M", "--algorithm", "ONE_SHOT", "--by-dimension", "ring:8"}),
               HasSubstr("--by-dimension: is another way than --algorithm"));
   EXPECT_THAT(
       error({"all_reduce", "-b", "1M", "--by-dimension", "ring:8", "--background", "sendrecv 0,1 1G"}),
       HasSubstr("--by-dimension: beside other traffic it is not simulated"));
-  EXPECT_THAT(error({"dispatch", "--devices", "1"}), HasSubstr("dispatch: 1 rank sends no tokens"));
+  EXPECT_THAT(error({"dispatch", "--devices", "1"}), HasSubstr("--ranks: 1 rank sends no tokens"));
   EXPECT_THAT(error({"dispatch", "--by-dimension", "ring:8"}),
               HasSubstr("--by-dimension: is not of dispatch"));
 }

@@ -62,6 +62,19 @@ TEST(CollectiveFit, RowsOfTheDeviceItselfMoveNothing) {
   }
 }
 
+// One row took eight times as long as it does, which is 3 doublings. The fit is of some 30 rows to a latency;
+// least squares would move it by 3/30 of a doubling, 7 %, and a row that pulls with 0.15 by 0.4 %.
+TEST(CollectiveFit, ADisturbedRowMovesOthersLittle) {
+  const hardware::Device device = DeviceCalled("h100_sxm");
+  std::vector<MeasuredCollective> rows = CurvesOn(device);
+  MeasuredCollective& disturbed = rows[3];
+  disturbed.seconds *= 8;
+  const auto calibration = CalibrateCollectives(device, Only(device), rows).value();
+  for (const CalibratedRow& row : calibration.rows) {
+    EXPECT_NEAR(row.fitted_s, row.shipped_s, 0.015 * row.shipped_s) << row.row.place();
+  }
+}
+
 // What a curve measured cannot reach the figures that it is held out from.
 TEST(CollectiveFit, HeldOutTimesDoNotDependOnWhatTheirCurveMeasured) {
   const hardware::Device device = DeviceCalled("h100_sxm");
@@ -97,7 +110,19 @@ TEST(CollectiveFit, AWayWithTooFewRowsKeepsItsFigures) {
   const auto none = CalibrateCollectives(device, Only(device), rows);
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().message,
-            "7 rows of one node of \"h100_sxm\", too few to fit; 8 of one algorithm and protocol would do");
+            "--hardware: 7 rows of one node of \"h100_sxm\", too few to fit; 8 of one algorithm and "
+            "protocol, of 2 sizes or more, would do");
+}
+
+// A version that is not known is no version that the rows were done by.
+TEST(CollectiveFit, SaysWhatUnknownVersionsAreTakenAs) {
+  const hardware::Device device = DeviceCalled("h100_sxm");
+  std::vector<MeasuredCollective> rows = CurvesOn(device);
+  rows[0].nccl = rows[1].nccl = "2.12.7";
+  rows[2].nccl = "2.99";
+  const auto calibration = CalibrateCollectives(device, Only(device), rows).value();
+  EXPECT_THAT(calibration.notes, ElementsAre("2 rows of NCCL \"2.12.7\", taken as 2.27",
+                                             "1 rows of NCCL \"2.99\", taken as 2.30"));
 }
 
 TEST(CollectiveFit, SaysWhichRowsItLeavesOut) {

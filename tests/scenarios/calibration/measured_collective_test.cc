@@ -76,6 +76,21 @@ TEST(MeasuredCollectives, EveryMistakeIsAnErrorAtItsLine) {
                   "rows.csv:5: busbw_gb_per_s: \"\"; a number from 0.001000 is wanted"));
 }
 
+TEST(MeasuredCollectives, AMistakeOfManyLinesIsToldOnce) {
+  const std::string row = "a,h100_sxm,8,1,,,allreduce,1024,10,,\n";
+  EXPECT_THAT(ReadText(std::string(kHead) + row + row + row).errors,
+              ElementsAre(testing::AllOf(testing::StartsWith("rows.csv:2: collective: \"allreduce\" is no"),
+                                         testing::EndsWith(" (and 2 more lines)"))));
+}
+
+// Notes that say what NCCL was told are read.
+TEST(MeasuredCollectives, ANoteThatIsNoAlgorithmIsRefused) {
+  EXPECT_THAT(
+      ReadText(std::string(kHead) + "a,h100_sxm,8,1,,,all_reduce,1024,10,,NCCL_ALGO=Circle; in place\n")
+          .errors,
+      ElementsAre(testing::StartsWith("rows.csv:2: note: NCCL_ALGO: \"Circle\" is none of Tree, Ring")));
+}
+
 // An infinite time, or a bandwidth that makes it zero, has no logarithm to fit.
 TEST(MeasuredCollectives, WhatIsNoTimeIsRefused) {
   const Read read =

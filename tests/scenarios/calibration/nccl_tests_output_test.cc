@@ -82,8 +82,45 @@ TEST(NcclTestsOutput, WhatTheTextDoesNotSayIsGivenBeside) {
   ASSERT_EQ(read.rows.size(), 2u);
   EXPECT_EQ(read.rows[0].kind, sim::CollectiveKind::kReduceScatter);
   EXPECT_EQ(read.rows[0].nccl, "2.23");
-  EXPECT_THAT(ReadOutput(RunOf("", 4, 1)).errors.front(),
-              "out.txt:13: which test it is is not said; give it with --collective");
+}
+
+// Two rows, one mistake.
+TEST(NcclTestsOutput, AMistakeOfManyLinesIsToldOnce) {
+  EXPECT_THAT(
+      ReadOutput(RunOf("", 4, 1)).errors,
+      ElementsAre("out.txt:13: which test it is is not said; give it with --collective (and 1 more line)"));
+  const std::string six = RunOf("", 4, 1) + RunOf("", 4, 1) + RunOf("", 4, 1);
+  EXPECT_THAT(ReadOutput(six).errors, ElementsAre(testing::EndsWith("(and 5 more lines)")));
+}
+
+// A run that moved other bytes tells no time; "N/A" was not checked.
+TEST(NcclTestsOutput, WrongResultsAreRefused) {
+  const auto row = [](const std::string& wrong) {
+    return "all_reduce_perf\n# nThread 1 nGpus 2 minBytes 1\n" + Ranks(2, 1) + kColumns +
+           "  1024  256  float  sum  -1  17.75  0.06  0.10  " + wrong + "  17.02  0.06\n";
+  };
+  EXPECT_THAT(ReadOutput(row("3")).errors,
+              ElementsAre("out.txt:9: #wrong: 3 elements; 0 is wanted, since a run that moved other bytes "
+                          "tells no time"));
+  for (const char* fine : {"0", "N/A", "0e+00"}) {
+    const Output read = ReadOutput(row(fine));
+    EXPECT_THAT(read.errors, IsEmpty()) << fine;
+    EXPECT_EQ(read.rows.size(), 1u);
+  }
+}
+
+TEST(NcclTestsOutput, SaysWhichDefaultsItNeeded) {
+  const auto needs = [](const std::string& text) {
+    proto::Diagnostics diagnostics;
+    NcclTestsNeeds found;
+    ReadNcclTestsOutput("out.txt", text, {.collective = "all_reduce", .nccl = "2.23"}, &diagnostics, &found);
+    return found;
+  };
+  EXPECT_TRUE(needs(RunOf("", 4, 1)).collective);
+  EXPECT_TRUE(needs(RunOf("", 4, 1)).nccl);
+  const NcclTestsNeeds none = needs(RunOf("all_reduce_perf\nNCCL version 2.20.3+cuda12.3\n", 4, 1));
+  EXPECT_FALSE(none.collective);
+  EXPECT_FALSE(none.nccl);
 }
 
 // Before 2.11 all-gathers had no columns redop and root.

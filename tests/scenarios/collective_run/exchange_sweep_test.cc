@@ -141,11 +141,11 @@ TEST(Exchange, IsRefusedWithAllReasons) {
   exchange.per_token = 9;
   exchange.node_limit = 1;
   EXPECT_THAT(WhyNotExchange(cluster, exchange, All(cluster)),
-              ElementsAre("9 experts a token; it may reach 8", "133 SMs; the device has 132"));
+              ElementsAre("--top-k: 9 experts a token; it may reach 8", "--sms: 133; the device has 132"));
   const std::vector<std::uint32_t> uneven = {0, 1, 8};
-  EXPECT_THAT(
-      WhyNotExchange(cluster, OneEach(Exchange::Kernels::kNormal, 1), uneven),
-      ElementsAre("as many ranks on every NVLink domain are wanted", "3 ranks do not divide 16 experts"));
+  EXPECT_THAT(WhyNotExchange(cluster, OneEach(Exchange::Kernels::kNormal, 1), uneven),
+              ElementsAre("--ranks: different numbers of them on NVLink domains; as many on each are wanted",
+                          "--experts: 3 ranks do not divide 16 experts; a multiple of 3 would do"));
 }
 
 }  // namespace

@@ -67,11 +67,12 @@ TEST(PlayJobs, RefusesBackgroundsWithoutEnd) {
     return played.ok() ? "" : played.error().message;
   };
   EXPECT_EQ(error("all_reduce 0-3 1K"),
-            "\"all_reduce 0-3 1K\" would run more than 10000 times beside the jobs; a larger size would do");
+            "--background: \"all_reduce 0-3 1K\" would run more than 10000 times beside the jobs; a larger "
+            "size would do");
   const std::string nothing =
       " moves nothing, and is no background; a larger size and two ranks or more would do";
-  EXPECT_EQ(error("all_reduce 0-3 0"), "\"all_reduce 0-3 0\"" + nothing);
-  EXPECT_EQ(error("all_reduce 2 1G"), "\"all_reduce 2 1G\"" + nothing);
+  EXPECT_EQ(error("all_reduce 0-3 0"), "--background: \"all_reduce 0-3 0\"" + nothing);
+  EXPECT_EQ(error("all_reduce 2 1G"), "--background: \"all_reduce 2 1G\"" + nothing);
 }
 
 // Where all edges are alike the oracle ends when the coupled flow does.

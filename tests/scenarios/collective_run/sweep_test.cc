@@ -88,10 +88,10 @@ TEST(PlaySizes, RefusesAnOracleOfTooManyTransfersBeforeAnythingRuns) {
   const auto table =
       PlaySizes(cluster, Job(cluster, "all_reduce 0-255 0"), Float(), {8_B, 16_GiB}, {.chunks = true});
   ASSERT_FALSE(table.ok());
-  EXPECT_EQ(
-      table.error().message,
-      "transfer by transfer, all_reduce 0-255 16G takes up to 4308480 transfers; at most 500000 are played, "
-      "and fewer ranks or bytes would do");
+  EXPECT_EQ(table.error().message,
+            "--chunk: transfer by transfer, all_reduce 0-255 16G takes up to 4308480 transfers; at most "
+            "500000 are played, "
+            "and fewer ranks or bytes would do");
 }
 
 // What is refused by its estimate is no less than what the expansion makes, and not much more.
