@@ -30,7 +30,12 @@ std::int32_t NeededCapability(sim::NumberFormat format) {
     case sim::NumberFormat::kFp8Block:
       return 90;
     case sim::NumberFormat::kMxFp8:
+    case sim::NumberFormat::kNvFp4:
       return 100;
+    case sim::NumberFormat::kInt8:
+    case sim::NumberFormat::kInt8Weights:
+    case sim::NumberFormat::kInt4Weights:
+      return 80;  // units from 7.5 on; kernels that were measured, from 8.0
   }
   return 0;
 }
@@ -71,6 +76,14 @@ const char* ToText(sim::NumberFormat format) {
       return "FP8_BLOCK";
     case sim::NumberFormat::kMxFp8:
       return "MXFP8";
+    case sim::NumberFormat::kNvFp4:
+      return "NVFP4";
+    case sim::NumberFormat::kInt8:
+      return "INT8";
+    case sim::NumberFormat::kInt8Weights:
+      return "INT8_WEIGHTS";
+    case sim::NumberFormat::kInt4Weights:
+      return "INT4_WEIGHTS";
   }
   return "";
 }
@@ -119,7 +132,8 @@ std::string WhyNotFormat(const Device& device, sim::NumberFormat format) {
 std::string FormatsOf(const Device& device) {
   using enum sim::NumberFormat;
   std::string known;
-  for (const sim::NumberFormat format : {kBf16, kFp16, kTf32, kFp32, kFp8, kFp8Block, kMxFp8}) {
+  for (const sim::NumberFormat format :
+       {kBf16, kFp16, kTf32, kFp32, kFp8, kFp8Block, kMxFp8, kNvFp4, kInt8, kInt8Weights, kInt4Weights}) {
     if (SupportsFormat(device, format)) known += (known.empty() ? "" : ", ") + std::string(ToText(format));
   }
   return known;

@@ -21,8 +21,8 @@
 
 namespace hardware {
 
-inline constexpr std::size_t kNumberFormats = 7;  // sim::NumberFormat
-inline constexpr std::size_t kMemoryClasses = 5;  // sim::MemoryClass
+inline constexpr std::size_t kNumberFormats = 11;  // sim::NumberFormat
+inline constexpr std::size_t kMemoryClasses = 5;   // sim::MemoryClass
 
 // How well a figure is known.
 enum class Basis : std::uint8_t {
@@ -54,17 +54,28 @@ struct GemmModel {
   // The peak that `efficiency` is a part of: the one the model was fitted with,
   // which can differ from the data sheet's in the last digit.
   double peak_flops_per_s = 0;
-  double efficiency = 0;        // of the peak, best tile
+  double efficiency = 0;        // of the peak, best tile, short kernels
   double relative_128x128 = 1;  // efficiency of smaller tiles, relative to 256x128
-  double relative_128x64 = 1;   // also 64x128, 256x64, 64x256
-  double relative_64x64 = 1;
-  double prologue_k = 0;         // start and end of a tile, as so much more of k
-  double fixed_s = 0;            // start of the kernel
+  double relative_128x64 = 1;   // and of all that are smaller still
+  double prologue_k = 0;        // start and end of a tile, as so much more of k
+  double wave_overlap = 0;      // 0: whole waves; 1: the next tiles start as SMs come free
+  double long_kernel_loss = 0;  // kernels far above 2 ms take so much longer, by lower clocks
+  std::int32_t most_parts = 1;  // that k may be cut into: a power of two
+  double split_fixed_s = 0;     // a second kernel adds the parts of a split k
+  double fixed_s = 0;           // start of the kernel
+  // Into one SM: from L2; and from memory at most, over its share of the memory's rate.
+  double l2_sm_bytes_per_s = 0;
+  double sm_memory_ratio = 1;
   double memory_efficiency = 0;  // of the memory's rate
-  double memory_fixed_s = 0;     // latency of the first bytes
-  double split_fixed_s = 0;      // a second kernel adds the parts of a split k
-  double norm = 1;               // how compute and memory time combine: PowerMean's p
-  double l2_ratio = 1;           // memory rate, times this, while all bytes fit in L2
+  double l2_ratio = 1;           // memory rate, times this, of what L2 has
+  // Parts of L2 in which the first operand and the result, or the second operand, are
+  // still there from the kernels before.
+  double l2_first_part = 0, l2_second_part = 0;
+  double norm = 1;     // how compute and memory time combine: PowerMean's p
+  double row_k_s = 0;  // one row by a kernel of its own, a step of k; 0: by the tiles
+  // A cast of the first operand that the operation which was measured includes: not in
+  // the kernel's time, only beside measurements. Bytes of the memory's rate a number.
+  double cast_fixed_s = 0, cast_bytes = 0;
 };
 
 // One implementation of fused attention at one width of heads; see attention_model.h.

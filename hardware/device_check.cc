@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <set>
 
 #include "hardware/device_attention.h"
 #include "hardware/device_collectives.h"
 #include "hardware/device_exchanges.h"
 #include "hardware/device_fields.h"
+#include "hardware/device_formats.h"
 #include "hardware/device_message.h"
 #include "proto/hardware.pb.h"
 
@@ -22,49 +22,6 @@ void CheckAtMost(double part, double whole, const char* part_name, const char* w
   if (part <= whole || HasErrorAt(place.At(part_name), *diagnostics)) return;
   diagnostics->Error(place.At(part_name).place(),
                      NumberText(part) + " is more than " + whole_name + ", " + NumberText(whole));
-}
-
-// Block-scaled numbers are multiplied by FP8's units.
-Hardware::Format UnitsOf(int format) {
-  const bool scaled = format == Hardware::FP8_BLOCK || format == Hardware::MXFP8;
-  return scaled ? Hardware::FP8 : static_cast<Hardware::Format>(format);
-}
-
-// Every peak has one GEMM model and the other way round.
-void CheckFormats(const Hardware& message, const proto::Field& root, proto::Diagnostics* diagnostics) {
-  std::set<int> peaks, modelled;
-  for (int i = 0; i < message.peaks_size(); ++i) {
-    const proto::Field place = root.At("peaks", i).At("format");
-    if (UnitsOf(message.peaks(i).format()) != message.peaks(i).format()) {
-      diagnostics->Error(place.place(), Hardware::Format_Name(message.peaks(i).format()) +
-                                            " has the peak of FP8, which is to be given for FP8");
-    } else if (!peaks.insert(message.peaks(i).format()).second) {
-      diagnostics->Error(place.place(), Hardware::Format_Name(message.peaks(i).format()) + " has two peaks");
-    }
-  }
-  for (int i = 0; i < message.gemm_size(); ++i) {
-    const Hardware::Gemm& gemm = message.gemm(i);
-    const proto::Field place = root.At("gemm", i);
-    if (gemm.has_tiles() == gemm.has_roofline()) {
-      diagnostics->Error(place.place(), gemm.has_tiles()
-                                            ? "has both tiles and roofline; wanted one of them"
-                                            : "has neither tiles nor roofline; wanted one of them");
-    }
-    for (int j = 0; j < gemm.formats_size(); ++j) {
-      const std::string name = Hardware::Format_Name(gemm.formats(j));
-      if (!modelled.insert(gemm.formats(j)).second) {
-        diagnostics->Error(place.At("formats", j).place(), name + " has two models");
-      }
-      if (peaks.count(UnitsOf(gemm.formats(j))) == 0) {
-        diagnostics->Error(place.At("formats", j).place(), name + " has a model and no peak");
-      }
-    }
-  }
-  for (int i = 0; i < message.peaks_size(); ++i) {
-    if (modelled.count(message.peaks(i).format()) > 0) continue;
-    diagnostics->Error(root.At("peaks", i).place(),
-                       Hardware::Format_Name(message.peaks(i).format()) + " has a peak and no gemm model");
-  }
 }
 
 // A peak below what the kernels reach would make a utilization above 1.

@@ -38,6 +38,14 @@ std::size_t PositionOf(Hardware::Format format) {
       return static_cast<std::size_t>(sim::NumberFormat::kFp8Block);
     case Hardware::MXFP8:
       return static_cast<std::size_t>(sim::NumberFormat::kMxFp8);
+    case Hardware::NVFP4:
+      return static_cast<std::size_t>(sim::NumberFormat::kNvFp4);
+    case Hardware::INT8:
+      return static_cast<std::size_t>(sim::NumberFormat::kInt8);
+    case Hardware::INT8_WEIGHTS:
+      return static_cast<std::size_t>(sim::NumberFormat::kInt8Weights);
+    case Hardware::INT4_WEIGHTS:
+      return static_cast<std::size_t>(sim::NumberFormat::kInt4Weights);
     default:
       CHECK(false);
   }
@@ -50,14 +58,22 @@ GemmModel ConvertTiles(const Hardware::TileModel& tiles) {
           .efficiency = tiles.efficiency(),
           .relative_128x128 = tiles.relative_128x128(),
           .relative_128x64 = tiles.relative_128x64(),
-          .relative_64x64 = tiles.relative_64x64(),
           .prologue_k = tiles.prologue_k(),
-          .fixed_s = tiles.fixed_us() * kMicro,
-          .memory_efficiency = tiles.memory_efficiency(),
-          .memory_fixed_s = tiles.memory_fixed_us() * kMicro,
+          .wave_overlap = tiles.wave_overlap(),
+          .long_kernel_loss = tiles.long_kernel_loss(),
+          .most_parts = tiles.most_parts(),
           .split_fixed_s = tiles.split_fixed_us() * kMicro,
+          .fixed_s = tiles.fixed_us() * kMicro,
+          .l2_sm_bytes_per_s = tiles.l2_sm_gb_per_s() * 1e9,
+          .sm_memory_ratio = tiles.sm_memory_ratio(),
+          .memory_efficiency = tiles.memory_efficiency(),
+          .l2_ratio = tiles.l2_ratio(),
+          .l2_first_part = tiles.l2_first_part(),
+          .l2_second_part = tiles.l2_second_part(),
           .norm = tiles.norm(),
-          .l2_ratio = tiles.l2_ratio()};
+          .row_k_s = tiles.row_k_ns() * 1e-9,
+          .cast_fixed_s = tiles.cast_fixed_us() * kMicro,
+          .cast_bytes = tiles.cast_bytes()};
 }
 
 GemmModel ConvertRoofline(const Hardware::Roofline& roofline, double peak_flops_per_s) {
@@ -76,6 +92,9 @@ void ConvertCompute(const Hardware& message, Device* device) {
   }
   for (const Hardware::Format scaled : {Hardware::FP8_BLOCK, Hardware::MXFP8}) {
     device->peak_flops_per_s[PositionOf(scaled)] = device->peak_flops_per_s[PositionOf(Hardware::FP8)];
+  }
+  for (const Hardware::Format weights : {Hardware::INT8_WEIGHTS, Hardware::INT4_WEIGHTS}) {
+    device->peak_flops_per_s[PositionOf(weights)] = device->peak_flops_per_s[PositionOf(Hardware::BF16)];
   }
   for (const Hardware::Gemm& gemm : message.gemm()) {
     for (const int format : gemm.formats()) {

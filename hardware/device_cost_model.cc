@@ -11,23 +11,25 @@ namespace {
 
 double Positive(std::int64_t n) { return static_cast<double>(std::max<std::int64_t>(n, 0)); }
 
-// Both operands read and the result written, once.
-double OperandBytes(const sim::Kernel& kernel) {
-  const double m = Positive(kernel.gemm.m), n = Positive(kernel.gemm.n), k = Positive(kernel.gemm.k);
-  const double width = static_cast<double>(sim::ByteWidth(kernel.format));
-  // FP8 products are written in 16 bits.
-  const double result = std::max(width, 2.0);
-  return Positive(kernel.gemm.batch) * (width * (m * k + k * n) + result * m * n);
+// A kernel that also adds to its result, reads a bias, or has experts of several sizes, says
+// so in `bytes`.
+GemmWork WorkOf(const sim::Kernel& kernel) {
+  GemmWork work = WorkOfProduct(kernel.gemm, kernel.format);
+  work.more_bytes = std::max(Positive(kernel.bytes.count()) - work.bytes(), 0.0);
+  return work;
 }
 
 }  // namespace
 
+Share WholeDevice(const Device& device) {
+  return {.sms = device.sms,
+          .memory_bytes_per_s = device.memory_rate.bytes_per_second(),
+          .sms_of_whole_device = static_cast<double>(device.sms),
+          .l2_bytes = static_cast<double>(device.l2.count())};
+}
+
 DeviceCostModel::DeviceCostModel(const Device& device, CostOptions options)
-    : device_(device), options_(options) {
-  alone_ = {.sms = device.sms,
-            .memory_bytes_per_s = device.memory_rate.bytes_per_second(),
-            .sms_of_whole_device = static_cast<double>(device.sms),
-            .l2_bytes = static_cast<double>(device.l2.count())};
+    : device_(device), options_(options), alone_(WholeDevice(device)) {
   beside_communication_ = alone_;
   beside_communication_.sms = device.sms - device.interference.communication_sms;
   beside_communication_.memory_bytes_per_s *= 1 - device.interference.communication_memory_share;
@@ -69,11 +71,8 @@ double DeviceCostModel::Seconds(const sim::Kernel& kernel, const Share& share) c
 
 double DeviceCostModel::GemmTime(const sim::Kernel& kernel, const Share& share) const {
   CHECK(SupportsFormat(device_, kernel.format));
-  // A kernel that also adds to its result, or reads a bias, says so in `bytes`.
-  const double bytes = std::max(OperandBytes(kernel), Positive(kernel.bytes.count()));
   const double derate = options_.random_data ? device_.random_data_derate : 1;
-  return GemmSeconds(device_.gemm[static_cast<std::size_t>(kernel.format)], kernel.gemm, bytes, derate,
-                     share);
+  return GemmSeconds(device_.gemm[static_cast<std::size_t>(kernel.format)], WorkOf(kernel), derate, share);
 }
 
 double DeviceCostModel::AttentionTime(const sim::Kernel& kernel, const Share& share) const {

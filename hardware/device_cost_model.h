@@ -16,6 +16,9 @@ struct CostOptions {
   sim::Duration launch = {};  // of a kernel, on the host; zero: launches are free
 };
 
+// All of a device, for one kernel.
+Share WholeDevice(const Device& device);
+
 // Every kernel takes at least the device's minimum time. While communication
 // kernels hold SMs, matrix products and attention have the SMs that are left,
 // in new waves; memory-bound kernels the memory rate that is left.

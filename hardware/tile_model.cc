@@ -1,6 +1,7 @@
 #include "hardware/tile_model.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "hardware/math.h"
 #include "sim/base/check.h"
@@ -11,13 +12,14 @@ namespace {
 
 constexpr double kInstructionK = 64;   // k advances in steps of this
 constexpr double kSmallestPart = 256;  // k is not cut into parts below this
+constexpr double kLongKernel = 2e-3;   // seconds: a kernel of them pays half of the loss of long ones
 
 struct Tile {
   double m, n;
   double GemmModel::*relative;  // null: the best tile
 };
 
-// What cuBLAS and CUTLASS offer on these devices.
+// What cuBLAS and CUTLASS offer on these devices; the narrow ones with one side in turn.
 constexpr Tile kTiles[] = {
     {256, 128, nullptr},
     {128, 256, nullptr},
@@ -26,55 +28,164 @@ constexpr Tile kTiles[] = {
     {64, 128, &GemmModel::relative_128x64},
     {256, 64, &GemmModel::relative_128x64},
     {64, 256, &GemmModel::relative_128x64},
-    {64, 64, &GemmModel::relative_64x64},
+    {64, 64, &GemmModel::relative_128x64},
+    {32, 128, &GemmModel::relative_128x64},
+    {128, 32, &GemmModel::relative_128x64},
 };
 
-double MatrixUnitSeconds(const GemmModel& model, const sim::GemmShape& shape, double derate,
-                         const Share& share) {
-  const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n);
-  const double k = static_cast<double>(shape.k), batch = static_cast<double>(shape.batch);
+// How many pieces of size `piece` cover `whole`. Exact for whole numbers below
+// 2^53; above, a piece more or less is below what a double can tell.
+double Cover(double whole, double piece) {
+  if (whole / piece > 1e15) return whole / piece;
+  double count = static_cast<double>(static_cast<std::int64_t>(whole / piece));
+  while (count * piece < whole) ++count;
+  return count;
+}
+
+// (a^4 + b^4)^(1/4).
+double FourNorm(double a, double b) {
+  const double large = std::max(a, b);
+  if (large == 0) return 0;
+  const double ratio = std::min(a, b) / large;
+  return large * std::sqrt(std::sqrt(1 + ratio * ratio * ratio * ratio));
+}
+
+// How much of `bytes` a cache that has room for `room` still has: all of few, none of many.
+double Kept(double bytes, double room) {
+  if (room <= 0) return 0;
+  const double square = bytes / room * (bytes / room);
+  return 1 / (1 + square * square);
+}
+
+struct Extents {
+  explicit Extents(const sim::GemmShape& shape)
+      : m(static_cast<double>(shape.m)),
+        n(static_cast<double>(shape.n)),
+        k(static_cast<double>(shape.k)),
+        batch(static_cast<double>(shape.batch)) {}
+  double m, n, k, batch;
+};
+
+// What L2 does for a product.
+struct Caching {
+  double first_kept, second_kept;  // parts of the operands that it has at the start
+  double memory_bytes;             // that the memory moves, in bytes of its own rate
+};
+
+Caching CachingOf(const GemmModel& model, const GemmWork& work, const Share& share) {
+  const Extents e(work.shape);
+  const double first = e.batch * work.first_width * e.m * e.k;
+  const double second = e.batch * work.second_width * e.k * e.n;
+  const double beside = first + e.batch * work.result_width * e.m * e.n + work.more_bytes;
+  Caching c{.first_kept = Kept(beside, model.l2_first_part * share.l2_bytes),
+            .second_kept = Kept(second, model.l2_second_part * share.l2_bytes),
+            .memory_bytes = 0};
+  const auto moved = [&](double kept) { return 1 - kept + kept / model.l2_ratio; };
+  c.memory_bytes = beside * moved(c.first_kept) + second * moved(c.second_kept);
+  return c;
+}
+
+// What one k of a tile takes, and how many tiles there are.
+struct TileWork {
+  double down = 0, across = 0;  // tiles of one product
+  double step = 0;              // seconds for one k on an SM, operands in L2
+  double cold = 0;              // seconds for one k of what is cold, of an SM
+};
+
+TileWork WorkOfTile(const Tile& tile, const GemmModel& model, const GemmWork& work, const Caching& caching,
+                    double derate, const Share& share) {
+  const Extents e(work.shape);
+  const double relative = tile.relative == nullptr ? 1 : model.*tile.relative;
   const double sm_rate = model.efficiency * derate * model.peak_flops_per_s / share.sms_of_whole_device;
-  double best = 0;
+  const double sm_memory_rate =
+      model.sm_memory_ratio * model.memory_efficiency * share.memory_bytes_per_s / share.sms_of_whole_device;
+  const double first = std::min(tile.m, e.m) * work.first_width;  // bytes for one k
+  const double second = std::min(tile.n, e.n) * work.second_width;
+  const double cold_first = first * (1 - caching.first_kept);
+  const double cold_second = second * (1 - caching.second_kept);
+  TileWork t{.down = Cover(e.m, tile.m), .across = Cover(e.n, tile.n)};
+  t.step = FourNorm(2 * tile.m * tile.n / (sm_rate * relative), (first + second) / model.l2_sm_bytes_per_s);
+  // Tiles beside each other read the same, and one of them finds it cold.
+  t.cold = (cold_first / t.across + cold_second / t.down) / sm_memory_rate;
+  return t;
+}
+
+// By tiles, k in `parts`.
+double TiledSeconds(const TileWork& tile, double parts, const GemmModel& model, const Extents& e,
+                    const Share& share) {
+  const double tiles = e.batch * tile.down * tile.across * parts;
+  const double waves = (1 - model.wave_overlap) * Cover(tiles, share.sms) +
+                       model.wave_overlap * std::max(tiles / share.sms, 1.0);
+  const double depth = Cover(e.k, parts * kInstructionK) * kInstructionK + model.prologue_k;
+  const double cold = depth * tile.cold * std::max(tiles / share.sms, 1.0);
+  const double seconds = FourNorm(waves * depth * tile.step, cold);
+  if (parts == 1) return seconds;
+  // Each part is written as FP32 and read again.
+  return seconds + model.split_fixed_s +
+         8 * parts * e.m * e.n * e.batch / (model.l2_ratio * share.memory_bytes_per_s);
+}
+
+double MatrixUnitSeconds(const GemmModel& model, const GemmWork& work, const Caching& caching, double derate,
+                         const Share& share) {
+  const Extents e(work.shape);
+  double best = work.shape.m == 1 ? e.k * model.row_k_s : 0;
   for (const Tile& tile : kTiles) {
-    const double relative = tile.relative == nullptr ? 1 : model.*tile.relative;
-    const double tiles = batch * Cover(m, tile.m) * Cover(n, tile.n);
-    for (const double parts : {1.0, 2.0, 4.0, 8.0}) {
-      if (parts > 1 && k < parts * kSmallestPart) break;
-      const double waves = Cover(tiles * parts, share.sms);
-      const double depth = Cover(k, parts * kInstructionK) * kInstructionK + model.prologue_k;
-      double seconds = waves * depth * 2 * tile.m * tile.n / (sm_rate * relative);
-      if (parts > 1) {
-        // Each part is written as FP32 and read again.
-        seconds += model.split_fixed_s + 8 * parts * m * n * batch / share.memory_bytes_per_s;
-      }
+    const TileWork one = WorkOfTile(tile, model, work, caching, derate, share);
+    for (double parts = 1; parts <= model.most_parts; parts *= 2) {
+      if (parts > 1 && e.k < parts * kSmallestPart) break;
+      const double seconds = TiledSeconds(one, parts, model, e, share);
       if (best == 0 || seconds < best) best = seconds;
     }
   }
-  return best;
+  return best * (1 + model.long_kernel_loss * best / (best + kLongKernel));
 }
 
 }  // namespace
 
-double GemmSeconds(const GemmModel& model, const sim::GemmShape& shape, double bytes, double derate,
-                   const Share& share) {
+double GemmWork::bytes() const {
+  const Extents e(shape);
+  return e.batch * (first_width * e.m * e.k + second_width * e.k * e.n + result_width * e.m * e.n) +
+         more_bytes;
+}
+
+GemmWork WorkOfProduct(const sim::GemmShape& shape, sim::NumberFormat format) {
+  const double width = static_cast<double>(sim::ByteWidth(format));
+  GemmWork work{
+      .shape = shape, .first_width = width, .second_width = width, .result_width = std::max(width, 2.0)};
+  if (format == sim::NumberFormat::kNvFp4) work.first_width = work.second_width = 0.5 + 1.0 / 16;
+  if (format == sim::NumberFormat::kInt8Weights) work.first_width = 2;
+  if (format == sim::NumberFormat::kInt4Weights) {
+    work.first_width = 2;
+    work.second_width = 0.5;
+  }
+  return work;
+}
+
+double GemmSeconds(const GemmModel& model, const GemmWork& work, double derate, const Share& share) {
+  const sim::GemmShape& shape = work.shape;
   CHECK(shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && shape.batch >= 1);
   CHECK(model.kind != GemmModelKind::kNone && share.sms >= 1);
-  const double l2_ratio = bytes <= share.l2_bytes ? model.l2_ratio : 1;
-  const double memory =
-      bytes / (model.memory_efficiency * l2_ratio * share.memory_bytes_per_s) + model.memory_fixed_s;
-  double compute = 0;
-  if (model.kind == GemmModelKind::kTiles) {
-    compute = MatrixUnitSeconds(model, shape, derate, share);
-  } else {
-    const double flops = 2 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
-                         static_cast<double>(shape.k) * static_cast<double>(shape.batch);
+  const double memory_rate = model.memory_efficiency * share.memory_bytes_per_s;
+  if (model.kind == GemmModelKind::kRoofline) {
+    const Extents e(shape);
     const double part = share.sms / share.sms_of_whole_device;
-    compute = flops / (model.efficiency * derate * model.peak_flops_per_s * part);
+    const double compute =
+        2 * e.m * e.n * e.k * e.batch / (model.efficiency * derate * model.peak_flops_per_s * part);
+    return model.fixed_s + std::max(compute, work.bytes() / memory_rate);
   }
-  // A roofline is the limit of a large p.
-  const double both = model.kind == GemmModelKind::kTiles ? PowerMean(compute, memory, model.norm)
-                                                          : std::max(compute, memory);
-  return model.fixed_s + both;
+  const Caching caching = CachingOf(model, work, share);
+  return model.fixed_s + PowerMean(MatrixUnitSeconds(model, work, caching, derate, share),
+                                   caching.memory_bytes / memory_rate, model.norm);
+}
+
+double MeasuredCastSeconds(const GemmModel& model, const GemmWork& work, const Share& share) {
+  if (model.cast_fixed_s == 0 && model.cast_bytes == 0) return 0;
+  const Extents e(work.shape);
+  const double numbers = e.batch * e.m * e.k;
+  // 16 bits are read and eight written.
+  const double kept = Kept(3 * numbers, model.l2_first_part * share.l2_bytes);
+  return model.cast_fixed_s +
+         model.cast_bytes * numbers * (1 - kept + kept / model.l2_ratio) / share.memory_bytes_per_s;
 }
 
 }  // namespace hardware

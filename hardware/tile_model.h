@@ -1,19 +1,29 @@
 // How long a matrix product takes on a GPU's matrix units: a closed form of tiles, waves and bytes.
 //
 //   t = fixed + ( T_tc^p + T_mem^p )^(1/p)
-//   T_tc  = min over tiles (bm, bn) and parts s of k of
-//           waves * ( k/s rounded up to 64, + prologue ) * 2 bm bn / rate of one SM
-//           waves = ceil( batch * ceil(m/bm) * ceil(n/bn) * s / SMs )
-//           (s > 1 also pays a kernel that adds the parts, and their FP32 bytes)
-//   T_mem = bytes / achieved memory rate + latency
+//   T_tc  = min over tiles (bm, bn) and parts s of k of the 4-norm of
+//           waves * ( k/s rounded up to 64, + prologue ) * step  and  T_cold
+//           (s > 1 also pays a kernel that adds the parts, and their FP32 bytes),
+//           times 1 + loss * T_tc / (T_tc + 2 ms): clocks fall while power is drawn
+//   waves = tiles / SMs rounded up, or as it is where tiles need not wait for a wave
+//   step  = what one k of a tile takes an SM: the 4-norm of multiplying and of
+//           loading bm + bn numbers from L2
+//   T_cold = depth in k * cold bytes of a tile / what an SM draws from memory, for as many
+//           tiles as an SM has; tiles in a row or column find their operand cold once
+//   T_mem = bytes / achieved memory rate
 //
-// One tile more than a wave holds costs a whole wave: that is why 132 SMs run
-// 133 tiles no faster than 264, and why taking SMs away hurts in steps.
+// Operands that the kernel before left in L2 are warm: the first and the result in
+// one part of L2, the second (weights, in a forward pass) in a smaller one. How
+// much of x is there is 1 / (1 + (x / that part)^4).
 //
-// Leaves out: clocks that fall under power limits (in the fitted efficiency),
-// libraries' imperfect choice of tiles, stream-k.
-// Source: form and parameters fitted to measured kernel times of NVIDIA's
-// aiconfigurator (github.com/ai-dynamo/aiconfigurator, TensorRT-LLM collectors).
+// One tile more than a wave holds costs a whole wave where waves do not overlap:
+// that is why 108 SMs run 109 tiles no faster than 216.
+//
+// Leaves out: clocks by the data's bits (Device::random_data_derate), libraries'
+// imperfect choice of tiles, operands read again for each wave (no device's fit gained
+// by it), layouts of operands, shapes that do not align to 16 bytes.
+// Source: parameters are fitted to kernel times of NVIDIA's aiconfigurator
+// (github.com/ai-dynamo/aiconfigurator, TensorRT-LLM collectors): docs/kernels.md.
 
 #ifndef HARDWARE_TILE_MODEL_H_
 #define HARDWARE_TILE_MODEL_H_
@@ -33,10 +43,26 @@ struct Share {
   double l2_bytes = 0;
 };
 
-// Seconds. `bytes` is what the product reads and writes at least.
-// REQUIRES: m, n, k, batch >= 1; model.kind is not kNone
-double GemmSeconds(const GemmModel& model, const sim::GemmShape& shape, double bytes, double derate,
-                   const Share& share);
+// A product and the bytes of one number of its operands, scales included.
+struct GemmWork {
+  sim::GemmShape shape;
+  double first_width = 0;   // [m,k]
+  double second_width = 0;  // [k,n]
+  double result_width = 0;  // [m,n]
+  double more_bytes = 0;    // that its epilogue moves
+
+  // Read and written at least.
+  double bytes() const;
+};
+
+// In a format, its scales included; what is narrower than 16 bits is written in 16.
+GemmWork WorkOfProduct(const sim::GemmShape& shape, sim::NumberFormat format);
+
+// Seconds. REQUIRES: m, n, k, batch >= 1; model.kind is not kNone
+double GemmSeconds(const GemmModel& model, const GemmWork& work, double derate, const Share& share);
+
+// What the cast takes that the measured operation includes; 0 where it includes none.
+double MeasuredCastSeconds(const GemmModel& model, const GemmWork& work, const Share& share);
 
 }  // namespace hardware
 

@@ -10,6 +10,7 @@
 #include "scenarios/calibration/fitted_text.h"
 #include "scenarios/collective_run/job_text.h"
 #include "scenarios/output/output_file.h"
+#include "tools/calibrate_gemm.h"
 #include "tools/commands.h"
 #include "tools/import_job.h"
 
@@ -28,7 +29,7 @@ std::optional<sim::Error> WriteNewFile(const std::string& path, const std::strin
 // What is wrong with the words, before any file is read.
 std::optional<std::string> RefusalOf(const Arguments& arguments) {
   if (arguments.positional.size() < 2 || arguments.positional[0] != "collectives") {
-    return "wanted `orrery calibrate collectives FILE... --hardware NAME`";
+    return "wanted `orrery calibrate collectives FILE... --hardware NAME` or `... gemm TABLE.csv ...`";
   }
   if (!arguments.has("hardware")) {
     return "--hardware NAME is wanted, whose figures are fitted; `orrery list hardware` names them";
@@ -207,6 +208,9 @@ std::optional<std::string> DeviceText(const Arguments& arguments, const std::vec
 }
 
 int RunCalibrate(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  if (!arguments.positional.empty() && arguments.positional[0] == "gemm") {
+    return CalibrateGemm(arguments, out, err);
+  }
   if (const auto refusal = RefusalOf(arguments)) return Fail(*refusal, err);
   proto::Diagnostics diagnostics;
   const Devices devices(arguments.values.at("hardware"), &diagnostics);
@@ -238,19 +242,20 @@ int RunCalibrate(const Arguments& arguments, std::ostream& out, std::ostream& er
 
 Command CalibrateCommand() {
   return {"calibrate",
-          "Fits a device's figures of collectives to measured ones; tables how far off they are.",
-          "collectives FILE... --hardware NAME... [--output DEVICE.textproto]",
+          "Fits a device's figures to measured collectives or matrix products; tables how far off they are.",
+          "(collectives FILE... | gemm FILE.csv...) --hardware NAME... [--output DEVICE.textproto]",
           1000,
-          {{"hardware", "NAME", "whose figures; more that share them: again, each with its own node", true},
+          {{"hardware", "NAME", "whose figures; of collectives more that share them: again", true},
            {"where", "COLUMN=VALUE", "of a table only rows with this value in this column", true},
+           {"format", "FORMAT", "of products only those in this number format: BF16, FP8, ...", false},
            {"collective", "NAME", "of outputs of nccl-tests that do not say: all_reduce, ...", false},
            {"nccl", "VERSION", "of outputs that do not say; else 2.27", false},
            {"output", "FILE", "the fitted device: what differs from NAME; never written over", false},
            {"residuals", "FILE", "a .csv with a row for each measured one; never written over", false}},
           "  mpirun -np 8 all_reduce_perf -b 8 -e 8G -f 2 | tee all_reduce.txt\n"
           "  orrery calibrate collectives all_reduce.txt --hardware h100_sxm --output my_h100.textproto\n"
-          "  orrery calibrate collectives tests/network/nccl_measured.csv --where source=aiconfigurator \\\n"
-          "      --hardware h100_sxm --hardware h200_sxm\n",
+          "  orrery calibrate gemm tests/kernels/gemm_measured.csv --hardware h100_sxm    columns "
+          "m,n,k,us,format\n",
           RunCalibrate};
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hardware/math.h"
+#include "scenarios/calibration/four_digits.h"
 #include "scenarios/calibration/least_squares.h"
 #include "sim/base/check.h"
 

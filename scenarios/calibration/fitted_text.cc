@@ -1,10 +1,10 @@
 #include "scenarios/calibration/fitted_text.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <utility>
 
+#include "scenarios/calibration/text_parts.h"
 #include "sim/base/check.h"
 
 namespace scenarios {
@@ -13,25 +13,6 @@ namespace {
 using hardware::CollectiveTiming;
 
 constexpr std::int64_t kLarge = std::int64_t{1} << 20;  // bytes
-
-// Six digits at most, no zeros behind: "0.91", "478.2".
-std::string Short(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
-std::string Padded(const std::string& text, int width) {
-  char padded[160];
-  std::snprintf(padded, sizeof padded, width < 0 ? "%-*s" : "%*s", width < 0 ? -width : width, text.c_str());
-  return padded;
-}
-
-std::string PerCent(double part, bool with_sign) {
-  char text[32];
-  std::snprintf(text, sizeof text, with_sign ? "%+.1f" : "%.1f", 100 * part);
-  return text;
-}
 
 std::string WayText(sim::Algorithm algorithm, sim::Protocol protocol) {
   return std::string(sim::ToText(algorithm)) + ' ' + sim::ToText(protocol);
@@ -49,8 +30,8 @@ std::string FigureTable(const Calibration& calibration) {
       const auto figure = static_cast<Figure>(i);
       if (!(way.start[i] > 0)) continue;
       text += Padded(WayText(way.algorithm, way.protocol), -13) + Padded(std::to_string(way.points), 8) +
-              "  " + Padded(ToText(figure), -34) + Padded(Short(InKey(way.start, figure)), 10) +
-              Padded(way.enough() ? Short(InKey(way.fitted, figure)) : "too few", 10) + '\n';
+              "  " + Padded(ToText(figure), -34) + Padded(FigureText(InKey(way.start, figure)), 10) +
+              Padded(way.enough() ? FigureText(InKey(way.fitted, figure)) : "too few", 10) + '\n';
     }
   }
   return text;
@@ -117,30 +98,18 @@ const char* ProtocolKey(sim::Protocol protocol) {
   return protocol == sim::Protocol::kLl128 ? "LL128" : "SIMPLE";
 }
 
-std::string Line(const std::string& key, const std::string& value) {
-  return "  " + key + ": " + value + '\n';
-}
-
-std::string Quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c == '\n' ? ' ' : c;
-  }
-  return quoted + '"';
-}
-
 // What a fit does not move: steps between nodes, wires, and limits over nodes.
 std::string RestOf(const CollectiveTiming& timing) {
-  std::string text = Line("step_inside_multi_node_us", Short(timing.step_inside_multi_node.seconds() * 1e6)) +
-                     Line("step_between_us", Short(timing.step_between.seconds() * 1e6)) +
-                     Line("wire_numerator", std::to_string(timing.wire_numerator)) +
-                     Line("wire_denominator", std::to_string(timing.wire_denominator));
+  std::string text =
+      Line("step_inside_multi_node_us", FigureText(timing.step_inside_multi_node.seconds() * 1e6)) +
+      Line("step_between_us", FigureText(timing.step_between.seconds() * 1e6)) +
+      Line("wire_numerator", std::to_string(timing.wire_numerator)) +
+      Line("wire_denominator", std::to_string(timing.wire_denominator));
   const std::pair<const char*, sim::ByteRate> limits[] = {
       {"limit_two_nodes_gb_per_s", timing.limit_two_nodes},
       {"limit_more_nodes_gb_per_s", timing.limit_more_nodes}};
   for (const auto& [key, limit] : limits) {
-    if (limit > sim::ByteRate()) text += Line(key, Short(limit.bytes_per_second() * 1e-9));
+    if (limit > sim::ByteRate()) text += Line(key, FigureText(limit.bytes_per_second() * 1e-9));
   }
   return text;
 }
@@ -157,12 +126,12 @@ std::string CollectiveText(const CollectiveTiming& timing, const WayFit* fit, co
     const auto figure = static_cast<Figure>(i);
     // Base and steps are always there, if as zero.
     if (!(figures[i] > 0) && figure != Figure::kBase && figure != Figure::kStepInside) continue;
-    text += Line(ToText(figure), Short(InKey(figures, figure)));
+    text += Line(ToText(figure), FigureText(InKey(figures, figure)));
   }
   text += RestOf(timing) + Line("basis", fitted ? "MEASURED" : "DERIVED");
   const std::string title = fitted ? "Measured collectives" : "As " + derived_from;
   const std::string what = fitted ? std::to_string(fit->points) + " rows of " + note : "not fitted";
-  return text + "  source {\n  " + Line("title", Quoted(title)) + "  " + Line("note", Quoted(what)) +
+  return text + "  source {\n  " + Line("title", QuotedText(title)) + "  " + Line("note", QuotedText(what)) +
          "  }\n}\n";
 }
 
@@ -185,7 +154,7 @@ std::string ResidualsCsv(const Calibration& calibration) {
             from.nccl + ',' + from.collective + ',' + std::to_string(from.bytes.count()) + ',' +
             WayText(row.point.algorithm, row.point.protocol);
     for (const double seconds : {from.seconds, row.shipped_s, row.fitted_s, row.held_out_s}) {
-      text += ',' + (seconds > 0 ? Short(seconds * 1e6) : "");
+      text += ',' + (seconds > 0 ? FigureText(seconds * 1e6) : "");
     }
     text += '\n';
   }
@@ -212,9 +181,9 @@ std::string FittedDeviceText(const FittedDevice& fitted, const hardware::Device&
     text += "# Each curve by a fit to the others, " + std::to_string(out.rows) +
             " rows: " + errors_text(out) + ".\n";
   }
-  text += "name: " + Quoted(fitted.name) + "\nderived_from: " + Quoted(fitted.derived_from) +
-          "\nbasis: MEASURED\nsource {\n" + Line("title", Quoted("Measured collectives")) +
-          Line("note", Quoted(std::to_string(fit.rows) + " rows of " + files)) + "}\n";
+  text += "name: " + QuotedText(fitted.name) + "\nderived_from: " + QuotedText(fitted.derived_from) +
+          "\nbasis: MEASURED\nsource {\n" + Line("title", QuotedText("Measured collectives")) +
+          Line("note", QuotedText(std::to_string(fit.rows) + " rows of " + files)) + "}\n";
   // Those of its file come first; NCCL's own latencies for other algorithms are not repeated.
   const auto given = static_cast<std::size_t>(
       std::count_if(as_written.figures.begin(), as_written.figures.end(),

@@ -9,9 +9,7 @@
 namespace scenarios {
 namespace {
 
-constexpr int kMostSteps = 100;
 constexpr double kDifference = 1e-5;  // of a parameter, for its derivative
-constexpr double kSmallGain = 1e-9;   // of the cost: then it has arrived
 constexpr double kMostDamping = 1e10;
 
 double Squares(const std::vector<double>& values) {
@@ -47,13 +45,14 @@ Linear Linearise(const ResidualFunction& residuals, const std::vector<double>& a
 
 }  // namespace
 
-LeastSquares Minimise(const ResidualFunction& residuals, std::size_t count, std::vector<double> start) {
+LeastSquares Minimise(const ResidualFunction& residuals, std::size_t count, std::vector<double> start,
+                      Effort effort) {
   LeastSquares best{std::move(start), 0};
   std::vector<double> values(count), tried(count);
   residuals(best.parameters, values);
   best.cost = Squares(values);
   double damping = 1e-3;
-  for (int step = 0; step < kMostSteps && damping < kMostDamping && !best.parameters.empty(); ++step) {
+  for (int step = 0; step < effort.most_steps && damping < kMostDamping && !best.parameters.empty(); ++step) {
     const Linear linear = Linearise(residuals, best.parameters, values);
     // Ever shorter steps, until one is an improvement.
     double gain = 0;
@@ -72,7 +71,7 @@ LeastSquares Minimise(const ResidualFunction& residuals, std::size_t count, std:
       damping /= 10;
       break;
     }
-    if (gain <= kSmallGain * best.cost) break;
+    if (gain <= effort.small_gain * best.cost) break;
   }
   return best;
 }

@@ -19,10 +19,17 @@ struct LeastSquares {
   double cost = 0;  // sum of the squares
 };
 
+// When to stop: after so many steps, or when one makes the cost smaller by less than this part of it.
+struct Effort {
+  int most_steps = 100;
+  double small_gain = 1e-9;
+};
+
 // From `start` to a place where no step makes the sum of `count` squares smaller; parameters of a scale
 // near 1. Source: Marquardt, "An algorithm for least-squares estimation of nonlinear parameters", SIAM 11(2),
 // 1963.
-LeastSquares Minimise(const ResidualFunction& residuals, std::size_t count, std::vector<double> start);
+LeastSquares Minimise(const ResidualFunction& residuals, std::size_t count, std::vector<double> start,
+                      Effort effort = {});
 
 // A figure as files have it: rounded to four digits; 0 below 0.
 double FourDigits(double value);

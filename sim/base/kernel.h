@@ -11,11 +11,24 @@
 
 namespace sim {
 
-// The last three differ in their scales: one a tensor; FP32 for blocks of 1 x 128 or
-// 128 x 128; a power of two for 32 numbers.
-enum class NumberFormat : std::uint8_t { kFp32, kTf32, kBf16, kFp16, kFp8, kFp8Block, kMxFp8 };
+// The formats of FP8 differ in their scales: one a tensor; FP32 for blocks of 1 x 128 or
+// 128 x 128; a power of two for 32 numbers. From kNvFp4 on, formats are of kernels alone:
+// nothing trains in them. kInt8Weights and kInt4Weights multiply 16 bits by such weights.
+enum class NumberFormat : std::uint8_t {
+  kFp32,
+  kTf32,
+  kBf16,
+  kFp16,
+  kFp8,
+  kFp8Block,
+  kMxFp8,
+  kNvFp4,
+  kInt8,
+  kInt8Weights,
+  kInt4Weights
+};
 
-// Bytes of one number, without its scale.
+// Whole bytes that hold one number, of weights where they differ, without its scale.
 constexpr std::int64_t ByteWidth(NumberFormat format) {
   switch (format) {
     case NumberFormat::kFp32:
@@ -27,6 +40,10 @@ constexpr std::int64_t ByteWidth(NumberFormat format) {
     case NumberFormat::kFp8:
     case NumberFormat::kFp8Block:
     case NumberFormat::kMxFp8:
+    case NumberFormat::kNvFp4:
+    case NumberFormat::kInt8:
+    case NumberFormat::kInt8Weights:
+    case NumberFormat::kInt4Weights:
       return 1;
   }
   return 0;

@@ -49,15 +49,16 @@ TEST(KernelTimes, OfTheSmallestAndTheLargestShapesAreFinite) {
   for (const Device& device : Devices()) {
     const DeviceCostModel model(device);
     EXPECT_LT(model.TimeOf(GemmFor(device, 1, 1, 1)).alone, sim::Duration::Microseconds(20)) << device.name;
-    // 2e16 FLOPs: at least as long as the peak allows.
+    // 2e16 FLOPs: at least as long as the peak allows. L40S reaches 0.54 of it, for lack of power.
     const double peak = PeakFlopsPerSecond(device, HalfFormat(device));
     const double seconds = model.TimeOf(GemmFor(device, 1'000'000, 100'000, 100'000)).alone.seconds();
     EXPECT_GT(seconds, 2e16 / peak) << device.name;
-    EXPECT_LT(seconds, 2e16 / peak * 1.6) << device.name;
+    EXPECT_LT(seconds, 2e16 / peak * 1.9) << device.name;
     EXPECT_GT(model.TimeOf(MemoryKernel(std::int64_t{1} << 50)).alone.seconds(), 100) << device.name;
   }
 }
 
+// But for a per cent: tiles that share a cold operand load it together, so one tile more can help.
 TEST(KernelTimes, MoreRowsOrColumnsOrProductsAreNeverFaster) {
   sim::Random random(2, "growing shapes");
   for (const Device& device : Devices()) {
@@ -65,11 +66,12 @@ TEST(KernelTimes, MoreRowsOrColumnsOrProductsAreNeverFaster) {
     for (int i = 0; i < 500; ++i) {
       const std::int64_t m = 1 + random.Below(5000), n = 1 + random.Below(5000), k = 1 + random.Below(5000);
       const sim::Duration time = model.TimeOf(GemmFor(device, m, n, k)).alone;
-      ASSERT_LE(time, model.TimeOf(GemmFor(device, m + 1, n, k)).alone)
+      const sim::Duration nearly = sim::Duration::FromSeconds(0.99 * time.seconds());
+      ASSERT_LE(nearly, model.TimeOf(GemmFor(device, m + 1, n, k)).alone)
           << device.name << " " << m << " " << n << " " << k;
-      ASSERT_LE(time, model.TimeOf(GemmFor(device, m, n + 1, k)).alone)
+      ASSERT_LE(nearly, model.TimeOf(GemmFor(device, m, n + 1, k)).alone)
           << device.name << " " << m << " " << n << " " << k;
-      ASSERT_LE(time, model.TimeOf(GemmFor(device, m, n, k, 2)).alone)
+      ASSERT_LE(nearly, model.TimeOf(GemmFor(device, m, n, k, 2)).alone)
           << device.name << " " << m << " " << n << " " << k;
       // One row more starts at most one wave more: twice the time where there was one.
       ASSERT_LE(model.TimeOf(GemmFor(device, m + 1, n, k)).alone, 2 * time)
@@ -107,11 +109,12 @@ TEST(KernelTimes, OfTheOptimizerFollowFromItsBytes) {
   }
 }
 
-// 8192 cubed on H100: 64 x 32 tiles of 128x256; ceil(2048/132) = 16 waves alone and ceil(2048/108) = 19
-// beside 24 channels: 19/16 = 1.1875. The mean of arXiv 2507.03114 is 1.189, its worst 1.40.
+// 8192 cubed on H100: 32 x 64 tiles of 256x128 are 15.52 for each of 132 SMs, and 18.96 for each of the 108
+// that 24 channels leave. Waves overlap by 0.8575, so 15.58 and 18.97 count: 1.217 times as long, and the
+// loss of long kernels grows from 5.0 to 5.5 %. The mean of arXiv 2507.03114 is 1.189, its worst 1.40.
 TEST(KernelTimes, BesideCommunicationFollowTheWavesOfTheSmsThatAreLeft) {
   const KernelTimes times = DeviceCostModel(ReadOrFail("h100_sxm")).TimeOf(Gemm(8192, 8192, 8192));
-  EXPECT_NEAR(times.beside_communication.seconds() / times.alone.seconds(), 19.0 / 16, 0.005);
+  EXPECT_NEAR(times.beside_communication.seconds() / times.alone.seconds(), 1.217 * 1.055 / 1.05, 0.005);
 }
 
 TEST(KernelTimes, OfH800AreThoseOfH100) {

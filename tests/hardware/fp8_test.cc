@@ -26,13 +26,14 @@ double Tflops(const std::string& device, NumberFormat format, std::int64_t m, st
   return flops / Seconds(device, format, m, n, k) / 1e12;
 }
 
-// 8,192 x 7,168 by k = 8,192 on 132 SMs. In FP8 tiles of 128 x 64 are best: 64 x 112 of them are 54.3
-// waves, so 55 of (k + 209.5) x 2 x 128 x 64 FLOPs at 0.9932 x 0.7782 x 1,979e12 / 132 a SM: 653.3 us.
-// In BF16 those of 256 x 128: 14 waves of (k + 180) x 65,536 at 0.8581 x 989e12 / 132: 1,194.7 us. Memory
-// hides behind both; a launch is 1.2.
+// 8,192 x 7,168 by k = 8,192 on 132 SMs: 32 x 56 tiles of 256 x 128 are 13.58 for each, 14 waves where they
+// wait for each other. In FP8 that is 0.446 x 14 + 0.554 x 13.58 = 13.765 times (8,192 + 318.2) k, each of
+// 65,536 FLOPs at 0.8061 x 1,979e12 / 132 (5.423 ns; with the loads from L2 5.449): 638.4 us, 640.6 with the
+// loss of long kernels. In BF16 13.636 times 8,351.4 k of 10.116 ns: 1,152.0 us, 1,204.9 with the loss.
+// Memory hides behind both but for 0.7 us; a start is 2.45.
 TEST(Fp8Products, TakeTheTimeOfTheirTilesOnAnH100) {
-  EXPECT_NEAR(Seconds("h100_sxm", NumberFormat::kFp8, 8192, 7168, 8192) * 1e6, 654.6, 1);
-  EXPECT_NEAR(Seconds("h100_sxm", NumberFormat::kBf16, 8192, 7168, 8192) * 1e6, 1196, 1);
+  EXPECT_NEAR(Seconds("h100_sxm", NumberFormat::kFp8, 8192, 7168, 8192) * 1e6, 643.8, 1);
+  EXPECT_NEAR(Seconds("h100_sxm", NumberFormat::kBf16, 8192, 7168, 8192) * 1e6, 1208, 1);
 }
 
 // Not in the fits: the largest rates that mamf-finder (stas00/ml-engineering) reached with FP8.
@@ -44,7 +45,7 @@ TEST(Fp8Products, OfLargeShapesAreNearTheLargestMeasured) {
 }
 
 // Not in the fit: DeepGEMM's table for H800, products alone (github.com/deepseek-ai/DeepGEMM, README).
-// The fit is of TensorRT-LLM's kernels, which are slower; no row is faster than DeepGEMM's.
+// The fit is of TensorRT-LLM's kernels, which are slower, but for 2,112 columns.
 TEST(Fp8Products, WithBlockScalesAreSlowerThanDeepGemmByAQuarterAtMost) {
   struct Row {
     std::int64_t m, n, k;
@@ -54,15 +55,15 @@ TEST(Fp8Products, WithBlockScalesAreSlowerThanDeepGemmByAQuarterAtMost) {
        {Row{4096, 2112, 7168, 1127}, Row{4096, 24576, 1536, 1212}, Row{4096, 32768, 512, 775},
         Row{4096, 7168, 16384, 1520}, Row{4096, 4096, 7168, 1410}, Row{4096, 7168, 2048, 1168}}) {
     const double ratio = Tflops("h800_sxm", NumberFormat::kFp8Block, r.m, r.n, r.k) / r.tflops;
-    EXPECT_GT(ratio, r.k < 1024 ? 0.70 : 0.75) << r.n << " x " << r.k;
-    EXPECT_LT(ratio, 1) << r.n << " x " << r.k;
+    EXPECT_GT(ratio, r.k < 1024 ? 0.70 : 0.77) << r.n << " x " << r.k;
+    EXPECT_LT(ratio, 1.06) << r.n << " x " << r.k;
   }
 }
 
 TEST(Fp8Formats, AreRefusedWithWhatTheDeviceHas) {
-  EXPECT_EQ(FormatsOf(ReadOrFail("a100_80_sxm")), "BF16, FP16, TF32, FP32");
+  EXPECT_EQ(FormatsOf(ReadOrFail("a100_80_sxm")), "BF16, FP16, TF32, FP32, INT8, INT8_WEIGHTS, INT4_WEIGHTS");
   EXPECT_EQ(FormatsOf(ReadOrFail("h800_sxm")), "BF16, FP16, TF32, FP32, FP8, FP8_BLOCK");
-  EXPECT_EQ(FormatsOf(ReadOrFail("gb200_nvl72")), "BF16, FP16, TF32, FP32, FP8, FP8_BLOCK, MXFP8");
+  EXPECT_EQ(FormatsOf(ReadOrFail("gb200_nvl72")), "BF16, FP16, TF32, FP32, FP8, FP8_BLOCK, MXFP8, NVFP4");
   EXPECT_THAT(WhyNotFormat(ReadOrFail("h100_sxm"), NumberFormat::kMxFp8),
               testing::HasSubstr("MXFP8 needs compute capability 10.0 or more, and \"h100_sxm\" has 9.0"));
 }

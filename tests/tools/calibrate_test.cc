@@ -115,6 +115,29 @@ TEST_F(CalibrateCommand, RefusesWithOneLine) {
               HasSubstr("the name of a .textproto is wanted"));
 }
 
+// Products of an H100 by its own figures are told again; the file is a device.
+TEST_F(CalibrateCommand, FitsMatrixProducts) {
+  const std::string rows = std::string(ORRERY_SOURCE_DIR) + "/tests/kernels/gemm_measured.csv";
+  const Result result =
+      RunWords({"calibrate", "gemm", rows, "--hardware", "h100_sxm", "--where", "gpu=h100_sxm", "--format",
+                "BF16", "--output", Path("mine.textproto"), "--residuals", Path("off.csv")});
+  EXPECT_EQ(result.status, kExitDone) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("Matrix products of \"h100_sxm\""),
+                                HasSubstr("BF16          all               588 ")));
+  EXPECT_EQ(Lines(Text("off.csv")).size(), 589u);
+  const Result used = RunWords({"run", "llama3_8b_8xh100", "--set", "hardware=" + Path("mine.textproto")});
+  EXPECT_EQ(used.status, kExitDone) << used.err;
+}
+
+TEST_F(CalibrateCommand, TellsEveryMistakeOfItsWords) {
+  const Result result = RunWords({"calibrate", "gemm", "rows.csv", "--hardware", "h100_sxm", "--hardware",
+                                  "h200_sxm", "--nccl", "2.27", "--output", "mine.json"});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("--hardware: one is wanted"), HasSubstr("--nccl: is of collectives"),
+                    HasSubstr("the name of a .textproto is wanted")));
+}
+
 // What has no effect on what is read is refused.
 TEST_F(CalibrateCommand, RefusesWhatNoFileNeeds) {
   const auto error = [&](std::vector<std::string> words) {

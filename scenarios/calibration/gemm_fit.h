@@ -1,0 +1,75 @@
+// Figures of matrix products fitted to measured ones, for each number format of a device by itself:
+// least squares of the logarithm of modelled over measured, softened so that rows far off count by their
+// distance and not its square.
+
+#ifndef SCENARIOS_CALIBRATION_GEMM_FIT_H_
+#define SCENARIOS_CALIBRATION_GEMM_FIT_H_
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hardware/device.h"
+#include "hardware/tile_model.h"
+#include "scenarios/calibration/measured_gemm.h"
+#include "sim/base/result.h"
+
+namespace scenarios {
+
+// A format with fewer rows, or fewer pairs of n and k, is left as it is.
+inline constexpr std::size_t kFewestGemms = 60;
+inline constexpr std::size_t kFewestGroups = 10;
+// Pairs of n and k, in order, are dealt to as many parts; each is left out once.
+inline constexpr std::size_t kGemmFolds = 5;
+
+// A figure as its file has it.
+struct GemmFigure {
+  const char* key;  // "prologue_k"
+  double hardware::GemmModel::*member;
+  double unit;       // of the key, in the member's: 1e-6 for us
+  double low, high;  // between which it is looked for, in the key's unit
+};
+std::span<const GemmFigure> GemmFigures();
+
+struct GemmPoint {
+  hardware::GemmWork work;
+  double seconds = 0;
+};
+
+// What the measured operation takes: the product, and the cast that it includes.
+double MeasuredSeconds(const hardware::GemmModel& model, const hardware::GemmWork& work,
+                       const hardware::Share& share);
+
+struct CalibratedGemm {
+  MeasuredGemm row;
+  double shipped_s = 0;   // by the figures that the device has; 0: it has none
+  double fitted_s = 0;    // by the fitted ones
+  double held_out_s = 0;  // by a fit without the rows of its n and k; 0: not asked for
+};
+
+struct FormatFit {
+  sim::NumberFormat format = sim::NumberFormat::kBf16;
+  hardware::GemmModel shipped, fitted;  // `fitted` as it would be written: four digits
+  std::size_t groups = 0;               // pairs of n and k
+  std::vector<CalibratedGemm> rows;
+};
+
+struct GemmCalibration {
+  std::vector<FormatFit> formats;     // in the order of sim::NumberFormat
+  std::vector<std::string> left_out;  // why rows are not among them, a line each
+};
+
+// Rows of other devices are left out. Error: no format has enough rows.
+sim::Result<GemmCalibration> CalibrateGemms(const hardware::Device& device,
+                                            const std::vector<MeasuredGemm>& rows);
+
+// The same without a fit: the device's own figures stand for fitted ones.
+GemmCalibration ShippedGemms(const hardware::Device& device, const std::vector<MeasuredGemm>& rows);
+
+// Fills `held_out_s`: fits begin where `fitted` is.
+void HoldOutGroups(const hardware::Device& device, GemmCalibration* calibration);
+
+}  // namespace scenarios
+
+#endif  // SCENARIOS_CALIBRATION_GEMM_FIT_H_

@@ -1,0 +1,66 @@
+// Measured matrix products beside modelled ones, and docs/kernels.md to what comes of them.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "scenarios/calibration/gemm_text.h"
+#include "tests/kernels/products.h"
+#include "tests/pages/page.h"
+
+namespace kernels {
+namespace {
+
+using scenarios::CalibratedGemm;
+
+const std::vector<Products>& All() {
+  static const std::vector<Products> all = Compare();
+  return all;
+}
+
+double HeldOut(const scenarios::FormatFit& fit, std::size_t region) {
+  return scenarios::GemmErrors(fit.rows, scenarios::kGemmRegions[region], &CalibratedGemm::held_out_s).mape;
+}
+
+TEST(Kernels, PageIsWhatTheTableAndTheModelsGive) {
+  const std::string page = Document(All());
+  if (page == pages::Kept("kernels.md")) return;
+  ADD_FAILURE() << "docs/kernels.md is not up to date; the new one is "
+                << pages::WriteNew("kernels.md", page);
+}
+
+// Shapes whose n and k no fit has seen: all, and m, n, k >= 1024. L40S found some weights in L2 and some not;
+// 4-bit weights are for serving.
+TEST(Kernels, ShapesThatNoFitHasSeenAreWithinAFewPerCent) {
+  std::size_t formats = 0;
+  for (const Products& products : All()) {
+    const std::string& device = products.device.name;
+    const bool blackwell = device == "b200_sxm" || device == "gb200_nvl72";
+    for (const scenarios::FormatFit& fit : products.calibration.formats) {
+      ++formats;
+      const bool bf16 = fit.format == sim::NumberFormat::kBf16;
+      const bool weights = fit.format == sim::NumberFormat::kInt4Weights;
+      const std::string name = device + ' ' + hardware::ToText(fit.format);
+      EXPECT_LE(HeldOut(fit, 0), device == "l40s" ? 0.17 : weights ? 0.10 : 0.08) << name;
+      EXPECT_LE(HeldOut(fit, 1), device == "l40s" ? 0.11 : bf16 && !blackwell ? 0.04 : 0.08) << name;
+    }
+  }
+  EXPECT_EQ(formats, 21u);
+}
+
+// What the files have is what the rows give today: fitted again, the mean error stays, up to half a per cent.
+TEST(Kernels, FiguresOfTheFilesAreTheFittedOnes) {
+  const hardware::Device device = ReadDevice("h200_sxm");
+  const auto fitted = scenarios::CalibrateGemms(device, RowsOf("h200_sxm"));
+  ASSERT_TRUE(fitted.ok());
+  for (const scenarios::FormatFit& fit : fitted.value().formats) {
+    const scenarios::GemmRegion& everything = scenarios::kGemmRegions[0];
+    EXPECT_NEAR(scenarios::GemmErrors(fit.rows, everything, &CalibratedGemm::shipped_s).mape,
+                scenarios::GemmErrors(fit.rows, everything, &CalibratedGemm::fitted_s).mape, 0.005)
+        << hardware::ToText(fit.format);
+  }
+}
+
+}  // namespace
+}  // namespace kernels
