@@ -169,7 +169,8 @@ std::string Document(const std::vector<Compared>& compared,
           "aiconfigurator (one process, a thread a device) and, for NVLS, of Azure (NVLS asked for): "
           "nccl-tests on one node. `orrery calibrate collectives tests/network/nccl_measured.csv --where "
           "source=aiconfigurator --hardware h100_sxm --hardware h200_sxm` fits them again: mean errors move "
-          "by 1.7 points at the most, up in some groups and down in others, so the files keep what they have. "
+          "by 1.7 points at the most, up in some groups and down in others, so the files keep what they "
+          "have. "
           "Nothing was fitted to the other sources or to rows between nodes.");
   page += "\n## One node, by device and collective\n\n" + ByDevice(compared, true);
   page +=
