@@ -6,6 +6,7 @@
 
 #include "hardware/attention_model.h"
 #include "hardware/math.h"
+#include "scenarios/calibration/four_digits.h"
 #include "scenarios/calibration/least_squares.h"
 #include "sim/base/check.h"
 
@@ -14,7 +15,8 @@ namespace {
 
 using hardware::AttentionModel;
 
-constexpr double kSoft = 0.15;  // residual, in logarithms to base 2, from which rows pull by the distance
+constexpr double kSoftAttention =
+    0.15;                       // residual, in logarithms to base 2, from which rows pull by the distance
 constexpr double kHold = 0.02;  // residual for a figure twice or half as large: keeps what rows say little of
 constexpr double kWidest = 8;   // doublings
 
@@ -76,13 +78,6 @@ double BytesOf(const sim::AttentionShape& shape) {
   return 2 * static_cast<double>(shape.batch) * width * (queries + keys);
 }
 
-// Squares near 0, distances far from it (Huber's, without its corner).
-double Softened(double residual) {
-  const double part = residual / kSoft;
-  const double size = kSoft * std::sqrt(2 * (std::sqrt(1 + part * part) - 1));
-  return residual < 0 ? -size : size;
-}
-
 }  // namespace
 
 AttentionModel PagedStart(const hardware::Device& device, sim::AttentionKind implementation,
@@ -138,7 +133,8 @@ AttentionModel FitAttention(const hardware::Device& device, const AttentionModel
   const ResidualFunction residuals = [&](std::span<const double> doublings, std::span<double> values) {
     const AttentionModel model = at(doublings);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      values[i] = Softened(hardware::Log2(SecondsOf(device, model, points[i]) / points[i].seconds));
+      values[i] =
+          Softened(hardware::Log2(SecondsOf(device, model, points[i]) / points[i].seconds), kSoftAttention);
     }
     for (std::size_t i = 0; i < moved.size(); ++i) values[points.size() + i] = kHold * doublings[i];
   };

@@ -18,7 +18,7 @@ namespace {
 using hardware::GemmModel;
 using sim::NumberFormat;
 
-constexpr double kSoft = 0.03;  // residuals of 3 % and more count by their distance
+constexpr double kSoftGemm = 0.03;  // residuals of 3 % and more count by their distance
 constexpr double kGemmPrior =
     2e-3;  // residual for a figure's parameter of 1: what no row tells stays in the middle
 constexpr double kWorthIt = 0.998;  // of the cost, for another kind of kernel to be taken
@@ -85,13 +85,6 @@ double FromParameter(const GemmFigure& figure, double x) {
   return (figure.low + (figure.high - figure.low) * part) * figure.unit;
 }
 
-// Its square is like x^2 near zero and like 2 kSoft |x| far away.
-double Softened(double x) {
-  const double scaled = x / kSoft;
-  const double soft = kSoft * std::sqrt(2 * (std::sqrt(1 + scaled * scaled) - 1));
-  return x < 0 ? -soft : soft;
-}
-
 struct Problem {
   std::vector<const GemmFigure*> moved;
   std::vector<GemmPoint> points;
@@ -120,7 +113,7 @@ Solution Solve(const Problem& problem, const GemmModel& start) {
     for (std::size_t i = 0; i < points; ++i) {
       const GemmPoint& point = problem.points[i];
       const double seconds = MeasuredSeconds(model, point.work, problem.share);
-      values[i] = Softened(kLn2 * hardware::Log2(seconds / point.seconds));
+      values[i] = Softened(kLn2 * hardware::Log2(seconds / point.seconds), kSoftGemm);
     }
     for (std::size_t i = 0; i < figures; ++i) values[points + i] = kGemmPrior * at[i];
   };

@@ -76,14 +76,10 @@ LeastSquares Minimise(const ResidualFunction& residuals, std::size_t count, std:
   return best;
 }
 
-double FourDigits(double value) {
-  if (!(value > 0)) return 0;
-  double scale = 1;
-  for (; value * scale < 1000; scale *= 10) {
-  }
-  for (; value * scale >= 10'000; scale /= 10) {
-  }
-  return std::round(value * scale) / scale;
+double Softened(double residual, double soft) {
+  const double part = residual / soft;
+  const double size = soft * std::sqrt(2 * (std::sqrt(1 + part * part) - 1));
+  return residual < 0 ? -size : size;
 }
 
 }  // namespace scenarios

@@ -31,8 +31,9 @@ struct Effort {
 LeastSquares Minimise(const ResidualFunction& residuals, std::size_t count, std::vector<double> start,
                       Effort effort = {});
 
-// A figure as files have it: rounded to four digits; 0 below 0.
-double FourDigits(double value);
+// A residual whose square is like its own near zero, and like 2 `soft` times its size far away: rows that no
+// fit meets pull by their distance, not by its square (a smooth form of Huber's loss). REQUIRES: soft > 0
+double Softened(double residual, double soft);
 
 }  // namespace scenarios
 
