@@ -242,8 +242,8 @@ int RunCalibrate(const Arguments& arguments, std::ostream& out, std::ostream& er
 
 Command CalibrateCommand() {
   return {"calibrate",
-          "Fits a device's figures to measured collectives or matrix products; tables how far off they are.",
-          "(collectives FILE... | gemm FILE.csv...) --hardware NAME... [--output DEVICE.textproto]",
+          "Fits a device's figures to measured collectives or matrix products, with errors.",
+          "(collectives | gemm) FILE... --hardware NAME... [--output DEVICE.textproto]",
           1000,
           {{"hardware", "NAME", "whose figures; of collectives more that share them: again", true},
            {"where", "COLUMN=VALUE", "of a table only rows with this value in this column", true},
@@ -254,8 +254,7 @@ Command CalibrateCommand() {
            {"residuals", "FILE", "a .csv with a row for each measured one; never written over", false}},
           "  mpirun -np 8 all_reduce_perf -b 8 -e 8G -f 2 | tee all_reduce.txt\n"
           "  orrery calibrate collectives all_reduce.txt --hardware h100_sxm --output my_h100.textproto\n"
-          "  orrery calibrate gemm tests/kernels/gemm_measured.csv --hardware h100_sxm    columns "
-          "m,n,k,us,format\n",
+          "  orrery calibrate gemm products.csv --hardware h100_sxm    columns m, n, k, us, format\n",
           RunCalibrate};
 }
 

@@ -17,13 +17,22 @@ constexpr std::int64_t kMostDevices = 262'144;  // beyond them nothing is tried
 // Between the most devices that were too few and the fewest that were enough.
 class Bracket {
  public:
-  void Add(std::int64_t devices, bool enough) {
-    if (enough) enough_ = std::min(enough_, devices);
-    if (!enough) few_ = std::max(few_, devices);
+  // `devices` were asked for, and the best layout on so many or more has `used`.
+  void Add(std::int64_t devices, std::int64_t used, bool enough) {
+    if (!enough) few_ = std::max(few_, used);
+    if (!enough || used > enough_) return;
+    asked_ = used < enough_ ? devices : std::min(asked_, devices);
+    enough_ = used;
   }
-  // Whether trying so many would tell more. Two that are a twentieth apart are as good as one.
+  // Whether asking for so many would tell more. Two that are a twentieth apart are as good as one.
   bool Asks(std::int64_t devices) const {
-    return devices > few_ && devices < enough_ && Number(enough_ - few_) > 0.05 * Number(few_);
+    return devices > few_ && devices < asked_ && Number(enough_ - few_) > 0.05 * Number(few_);
+  }
+  // What to ask for where about `wanted` should do. Layouts have gaps: where so many gave `enough` already,
+  // what comes next below may do as well.
+  std::int64_t Below(std::int64_t wanted) const {
+    const std::int64_t fewer = asked_ - std::max<std::int64_t>(1, asked_ / 10);
+    return wanted >= asked_ && 10 * fewer >= 9 * wanted ? fewer : wanted;
   }
   std::optional<std::int64_t> enough() const {
     return enough_ < INT64_MAX ? std::optional(enough_) : std::nullopt;
@@ -31,6 +40,7 @@ class Bracket {
 
  private:
   std::int64_t few_ = 0, enough_ = INT64_MAX;
+  std::int64_t asked_ = INT64_MAX;  // the fewest that were asked for where `enough_` came out
 };
 
 class Rounds {
@@ -79,8 +89,9 @@ class Rounds {
     if (!r_.days || r_.device_count) return std::nullopt;
     const bool in_time = last.days <= *r_.days;
     if (in_time && last.days >= kCloseEnough * *r_.days) return std::nullopt;
-    tried->Add(last.used, in_time);
-    const auto wanted = static_cast<std::int64_t>(std::ceil(Number(last.used) * last.days / *r_.days));
+    tried->Add(last.devices, last.used, in_time);
+    auto wanted = static_cast<std::int64_t>(std::ceil(Number(last.used) * last.days / *r_.days));
+    if (in_time) wanted = tried->Below(wanted);
     const std::int64_t next = std::min(std::max(wanted, basis_.for_memory), most_);
     const bool asks = next != last.devices && next != last.used && tried->Asks(next);
     return asks ? std::optional(next) : std::nullopt;

@@ -46,7 +46,7 @@ TEST(LoadScenario, FusedAttentionNeedsA16BitFormat) {
 
 TEST(LoadScenario, APeakBelowWhatItsKernelsReachIsRefused) {
   EXPECT_THAT(Load({{"hardware.peaks[0].tflops", "300"}}).errors(),
-              Contains(HasSubstr("300 is below the 848.6609 that its gemm model reaches")));
+              Contains(HasSubstr("300 is below the 872.298 that its gemm model reaches")));
 }
 
 TEST(LoadScenario, NumbersBeyondCountingAreRefused) {

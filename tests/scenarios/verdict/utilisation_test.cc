@@ -204,8 +204,8 @@ TEST(UtilisationOutput, HasAColumnForEachFigureInCsvAndJson) {
 TEST(UtilisationOutput, SaysWhatIsNotInItOnceAndFitsItsColumns) {
   const auto rows = Table({.devices = {16, 32}, .sequences = {1024, 2048}});
   const std::string text = UtilisationText(Job(), rows);
-  EXPECT_THAT(text, HasSubstr("launches of an eager host"));
-  EXPECT_EQ(text.find("launches"), text.rfind("launches"));
+  EXPECT_THAT(text, HasSubstr("Not in it: data loading."));
+  EXPECT_EQ(text.find("EAGER"), text.rfind("EAGER"));
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110u) << line;
 }
