@@ -5,6 +5,7 @@
 
 #include "models/kernels.h"
 #include "models/optimizer.h"
+#include "scenarios/block_plan.h"
 #include "scenarios/sharding.h"
 #include "scenarios/whole_units.h"
 
@@ -66,9 +67,8 @@ void FillUnits(const Scenario& scenario, const hardware::CostModel& cost,
   for (Bucket& bucket : plan->buckets) {
     const std::int64_t ranks = SharingOf(scenario, bucket.experts).ranks;
     const std::int64_t share = (bucket.eight_bits + ranks - 1) / ranks;
-    const auto times =
-        cost.TimeOf(models::Moves("cast_weights", share * (sim::ByteWidth(scenario.training.format) + 1)));
-    if (share > 0) bucket.share_cast = {times.alone, times.beside_communication};
+    const std::int64_t bytes = share * (sim::ByteWidth(scenario.training.format) + 1);
+    if (share > 0) bucket.share_cast = TimesOf(cost, {models::Moves("cast_weights", bytes)});
   }
 }
 
