@@ -11,11 +11,11 @@
 #include "scenarios/collective_run/job_text.h"
 #include "scenarios/output/output_file.h"
 #include "tools/calibrate_gemm.h"
+#include "tools/calibrate_parts.h"
 #include "tools/commands.h"
 #include "tools/import_job.h"
 
 namespace tools {
-namespace {
 
 std::optional<sim::Error> WriteNewFile(const std::string& path, const std::string& text) {
   auto created = scenarios::OutputFile::Create(path);
@@ -25,6 +25,28 @@ std::optional<sim::Error> WriteNewFile(const std::string& path, const std::strin
   if (const auto finished = file.Finish(); !finished.ok()) return finished.error();
   return std::nullopt;
 }
+
+std::vector<std::pair<std::string, std::string>> WhereOf(const Arguments& arguments,
+                                                         proto::Diagnostics* diagnostics) {
+  std::vector<std::pair<std::string, std::string>> conditions;
+  if (!arguments.has("where")) return conditions;
+  for (const std::string& condition : arguments.values.at("where")) {
+    const std::size_t equals = condition.find('=');
+    if (equals == std::string::npos) {
+      diagnostics->Error("--where " + condition, "COLUMN=VALUE is wanted");
+      continue;
+    }
+    const std::string column = condition.substr(0, equals);
+    if (std::any_of(conditions.begin(), conditions.end(), [&](const auto& c) { return c.first == column; })) {
+      diagnostics->Error("--where " + condition, "the column is given twice; one value of it is wanted");
+      continue;
+    }
+    conditions.emplace_back(column, condition.substr(equals + 1));
+  }
+  return conditions;
+}
+
+namespace {
 
 // What is wrong with the words, before any file is read.
 std::optional<std::string> RefusalOf(const Arguments& arguments) {
@@ -59,26 +81,6 @@ std::optional<std::string> RefusalOf(const Arguments& arguments) {
     if (!test.ok()) return "--collective: " + test.error().message;
   }
   return std::nullopt;
-}
-
-std::vector<std::pair<std::string, std::string>> WhereOf(const Arguments& arguments,
-                                                         proto::Diagnostics* diagnostics) {
-  std::vector<std::pair<std::string, std::string>> conditions;
-  if (!arguments.has("where")) return conditions;
-  for (const std::string& condition : arguments.values.at("where")) {
-    const std::size_t equals = condition.find('=');
-    if (equals == std::string::npos) {
-      diagnostics->Error("--where " + condition, "COLUMN=VALUE is wanted");
-      continue;
-    }
-    const std::string column = condition.substr(0, equals);
-    if (std::any_of(conditions.begin(), conditions.end(), [&](const auto& c) { return c.first == column; })) {
-      diagnostics->Error("--where " + condition, "the column is given twice; one value of it is wanted");
-      continue;
-    }
-    conditions.emplace_back(column, condition.substr(equals + 1));
-  }
-  return conditions;
 }
 
 bool IsTable(const std::string& file) { return file.ends_with(".csv"); }

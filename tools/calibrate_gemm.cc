@@ -7,20 +7,11 @@
 
 #include "hardware/device_reader.h"
 #include "scenarios/calibration/gemm_text.h"
-#include "scenarios/output/output_file.h"
+#include "tools/calibrate_parts.h"
 #include "tools/import_job.h"
 
 namespace tools {
 namespace {
-
-std::optional<sim::Error> WriteNewText(const std::string& path, const std::string& text) {
-  auto created = scenarios::OutputFile::Create(path);
-  if (!created.ok()) return created.error();
-  scenarios::OutputFile file = std::move(created).value();
-  file.Write(text);
-  if (const auto finished = file.Finish(); !finished.ok()) return finished.error();
-  return std::nullopt;
-}
 
 // What is wrong with a file that is asked for, before any is read.
 void CheckGemmOutput(const Arguments& arguments, const std::string& flag, const std::string& ending,
@@ -59,25 +50,10 @@ void CheckGemmWords(const Arguments& arguments, proto::Diagnostics* diagnostics)
   }
 }
 
-std::vector<std::pair<std::string, std::string>> WhereOfGemms(const Arguments& arguments,
-                                                              proto::Diagnostics* diagnostics) {
-  std::vector<std::pair<std::string, std::string>> conditions;
-  if (!arguments.has("where")) return conditions;
-  for (const std::string& condition : arguments.values.at("where")) {
-    const std::size_t equals = condition.find('=');
-    if (equals == std::string::npos) {
-      diagnostics->Error("--where " + condition, "COLUMN=VALUE is wanted");
-      continue;
-    }
-    conditions.emplace_back(condition.substr(0, equals), condition.substr(equals + 1));
-  }
-  return conditions;
-}
-
 std::vector<scenarios::MeasuredGemm> ReadGemms(const Arguments& arguments,
                                                const std::vector<std::string>& files,
                                                proto::Diagnostics* diagnostics) {
-  const auto where = WhereOfGemms(arguments, diagnostics);
+  const auto where = WhereOf(arguments, diagnostics);
   const std::string name = arguments.value("format");
   const auto format = scenarios::FindFormat(name);
   if (arguments.has("format") && !format)
@@ -122,7 +98,7 @@ int CalibrateGemm(const Arguments& arguments, std::ostream& out, std::ostream& e
   scenarios::HoldOutGroups(device, &calibration);
   out << scenarios::GemmCalibrationText(device, calibration);
   if (arguments.has("residuals")) {
-    const auto error = WriteNewText(arguments.value("residuals"), scenarios::GemmResidualsCsv(calibration));
+    const auto error = WriteNewFile(arguments.value("residuals"), scenarios::GemmResidualsCsv(calibration));
     if (error) return Fail(error->message, err);
   }
   if (!arguments.has("output")) return kExitDone;
@@ -131,7 +107,7 @@ int CalibrateGemm(const Arguments& arguments, std::ostream& out, std::ostream& e
       GemmDeviceSeenFrom(output.parent_path().string(), arguments.values.at("hardware").front());
   const std::string text = scenarios::FittedGemmText(
       {.name = output.stem().string(), .derived_from = from, .files = files}, device, calibration);
-  if (const auto error = WriteNewText(output.string(), text)) return Fail(error->message, err);
+  if (const auto error = WriteNewFile(output.string(), text)) return Fail(error->message, err);
   return kExitDone;
 }
 

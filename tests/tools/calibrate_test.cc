@@ -129,6 +129,14 @@ TEST_F(CalibrateCommand, FitsMatrixProducts) {
   EXPECT_EQ(used.status, kExitDone) << used.err;
 }
 
+TEST_F(CalibrateCommand, OfProductsRefusesOneColumnTwiceToo) {
+  const std::string rows = std::string(ORRERY_SOURCE_DIR) + "/tests/kernels/gemm_measured.csv";
+  const Result result = RunWords({"calibrate", "gemm", rows, "--hardware", "h100_sxm", "--where",
+                                  "gpu=h100_sxm", "--where", "gpu=h200_sxm"});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("--where gpu=h200_sxm: the column is given twice"));
+}
+
 TEST_F(CalibrateCommand, TellsEveryMistakeOfItsWords) {
   const Result result = RunWords({"calibrate", "gemm", "rows.csv", "--hardware", "h100_sxm", "--hardware",
                                   "h200_sxm", "--nccl", "2.27", "--output", "mine.json"});
