@@ -7,6 +7,7 @@
 
 #include "scenarios/calibration/gemm_text.h"
 #include "tests/kernels/products.h"
+#include "tests/kernels/sustained.h"
 #include "tests/pages/page.h"
 
 namespace kernels {
@@ -143,10 +144,8 @@ std::string Method(std::int64_t rows) {
          pages::Wrapped(
              "The operands are what a loop finds: the activations in L2 where they fit, weights cold but for "
              "a few "
-             "MB. A100's figures are of data that may draw little power; `random_data_derate` (0.93, from "
-             "Azure's "
-             "products of random numbers of 4,096 cubed and more) stays beside them for training. Nothing is "
-             "overlaid with measured "
+             "MB. They ran for a moment, on data that may draw little power; `random_data_derate` (below) "
+             "stays beside the figures for training. Nothing is overlaid with measured "
              "times: every kernel is told by the model.");
 }
 
@@ -179,6 +178,32 @@ std::string Why() {
              "128 x 1,024 took 7.5 and 5.9 us, 32 took 5.3. With 4-bit weights one row is by another kernel "
              "than "
              "eight.");
+}
+
+std::string Sustained() {
+  return pages::Wrapped(
+             "A step runs for seconds on numbers that are as good as random, and then power sets the clock: "
+             "B200's was seen to fall from 1,965 to 1,580 MHz within 5 ms (flashinfer, pull request 2899), "
+             "H100's from 1,980 to 1,575 (DeepGEMM, issue 120). `tests/kernels/sustained.csv` has products "
+             "of random numbers that ran for long: Azure's AI benchmarking guide after 10,000 to warm up; "
+             "SemiAnalysis's five shapes of Llama 70B (2024), less one that memory holds back, of which it "
+             "gives the mean alone; FBGEMM's of an H100 limited to 500 W; SimuMax's of B200, those longer "
+             "than 400 us, since shorter ones were over before the clock fell.") +
+         "\n" + SustainedTable(SustainedProducts()) + "\n" +
+         pages::Wrapped(
+             "A device's derate is the mean over its products of one format, and of its formats, H100 and "
+             "H200 together; it multiplies the rate of matrix units and neither memory's nor attention's, "
+             "whose measured kernels ran as long as training's do. 500 W leave 0.84 of what 700 W do on "
+             "H100, "
+             "nearly the root of their ratio, 0.845; so B300 and GB300 have the root of their higher limits "
+             "over those of B200 and GB200. The H20, whose few matrix units cannot draw that power, is "
+             "assumed to have none; other devices that nobody measured have that of the one they are derived "
+             "from.") +
+         "\n" +
+         pages::Wrapped(
+             "SimuMax's figures of kernels are of the machine whose steps are among the published ones "
+             "(`docs/validation.md`); its steps were seen before, so those rows are less blind than "
+             "others.");
 }
 
 std::string Tried() {
@@ -216,6 +241,7 @@ std::string Document(const std::vector<Products>& all) {
   page += "\n## The worst regions\n\nHeld out, regions of ten rows and more:\n\n" + WorstRegions(all, 20);
   page += "\n" + Why();
   page += "\n## The worst rows\n\n" + WorstRows(all, 20);
+  page += "\n## Random numbers, for long\n\n" + Sustained();
   page += "\n## What was tried\n\n" + Tried();
   return page;
 }

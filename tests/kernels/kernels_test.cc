@@ -7,6 +7,7 @@
 
 #include "scenarios/calibration/gemm_text.h"
 #include "tests/kernels/products.h"
+#include "tests/kernels/sustained.h"
 #include "tests/pages/page.h"
 
 namespace kernels {
@@ -60,6 +61,27 @@ TEST(Kernels, FiguresOfTheFilesAreTheFittedOnes) {
                 scenarios::GemmErrors(fit.rows, everything, &CalibratedGemm::fitted_s).mape, 0.005)
         << hardware::ToText(fit.format);
   }
+}
+
+// Each device's file has two digits of what its products say: the mean of each format's, H100's and H200's
+// together, since one board with one limit of power has both.
+TEST(Kernels, DeratesAreWhatLongRunsOfRandomNumbersLose) {
+  std::map<std::string, std::map<sim::NumberFormat, std::vector<double>>> ratios;
+  for (const SustainedProduct& product : SustainedProducts()) {
+    const std::string device = product.device == "h200_sxm" ? "h100_sxm" : product.device;
+    ratios[device][product.format].push_back(product.ratio);
+  }
+  EXPECT_EQ(ratios.size(), 5u);
+  for (const auto& [device, formats] : ratios) {
+    double mean = 0;
+    for (const auto& [format, some] : formats) {
+      double sum = 0;
+      for (const double ratio : some) sum += ratio;
+      mean += sum / static_cast<double>(some.size()) / static_cast<double>(formats.size());
+    }
+    EXPECT_NEAR(ReadDevice(device).random_data_derate, mean, 0.01) << device;
+  }
+  EXPECT_EQ(ReadDevice("h200_sxm").random_data_derate, ReadDevice("h100_sxm").random_data_derate);
 }
 
 }  // namespace
