@@ -46,9 +46,19 @@ KernelTimes DeviceCostModel::TimeOf(const sim::Kernel& kernel) const {
           .beside_communication = sim::Duration::FromSeconds(std::min(beside, longest))};
 }
 
-sim::Duration DeviceCostModel::LaunchTimeOf(const sim::Kernel&) const { return options_.launch; }
+// A library launches products that run one by one from one operation of the framework.
+sim::Duration DeviceCostModel::LaunchTimeOf(const sim::Kernel& kernel) const {
+  if (options_.launch == sim::Duration() || !kernel.one_by_one) return options_.launch;
+  return options_.launch + (kernel.gemm.batch - 1) * sim::Duration::FromSeconds(device_.host.kernel_launch_s);
+}
 
 double DeviceCostModel::Seconds(const sim::Kernel& kernel, const Share& share) const {
+  if (kernel.one_by_one && kernel.gemm.batch > 1) {
+    sim::Kernel one = kernel;
+    one.gemm.batch = 1;
+    one.bytes = sim::Bytes(kernel.bytes.count() / kernel.gemm.batch);
+    return static_cast<double>(kernel.gemm.batch) * Seconds(one, share);
+  }
   double seconds = 0;
   switch (kernel.kind) {
     case sim::KernelKind::kGemm:

@@ -19,7 +19,8 @@ struct CostOptions {
 // All of a device, for one kernel.
 Share WholeDevice(const Device& device);
 
-// Every kernel takes at least the device's minimum time. While communication
+// Every kernel takes at least the device's minimum time. Products that run one by one fill the device each by
+// itself. While communication
 // kernels hold SMs, matrix products and attention have the SMs that are left,
 // in new waves; memory-bound kernels the memory rate that is left.
 class DeviceCostModel final : public CostModel {
