@@ -33,15 +33,6 @@ constexpr Tile kTiles[] = {
     {128, 32, &GemmModel::relative_128x64},
 };
 
-// How many pieces of size `piece` cover `whole`. Exact for whole numbers below
-// 2^53; above, a piece more or less is below what a double can tell.
-double Cover(double whole, double piece) {
-  if (whole / piece > 1e15) return whole / piece;
-  double count = static_cast<double>(static_cast<std::int64_t>(whole / piece));
-  while (count * piece < whole) ++count;
-  return count;
-}
-
 // (a^4 + b^4)^(1/4).
 double FourNorm(double a, double b) {
   const double large = std::max(a, b);
@@ -125,19 +116,27 @@ double TiledSeconds(const TileWork& tile, double parts, const GemmModel& model, 
          8 * parts * e.m * e.n * e.batch / (model.l2_ratio * share.memory_bytes_per_s);
 }
 
-double MatrixUnitSeconds(const GemmModel& model, const GemmWork& work, const Caching& caching, double derate,
-                         const Share& share) {
+// The fastest way, and what it takes.
+struct TileChoice {
+  double seconds = 0;
+  const Tile* tile = nullptr;  // null: one row by a kernel of its own
+  double parts = 1;
+};
+
+TileChoice FastestTile(const GemmModel& model, const GemmWork& work, const Caching& caching, double derate,
+                       const Share& share) {
   const Extents e(work.shape);
-  double best = work.shape.m == 1 ? e.k * model.row_k_s : 0;
+  TileChoice best{.seconds = work.shape.m == 1 ? e.k * model.row_k_s : 0};
   for (const Tile& tile : kTiles) {
     const TileWork one = WorkOfTile(tile, model, work, caching, derate, share);
     for (double parts = 1; parts <= model.most_parts; parts *= 2) {
       if (parts > 1 && e.k < parts * kSmallestPart) break;
       const double seconds = TiledSeconds(one, parts, model, e, share);
-      if (best == 0 || seconds < best) best = seconds;
+      if (best.seconds == 0 || seconds < best.seconds) best = {seconds, &tile, parts};
     }
   }
-  return best * (1 + model.long_kernel_loss * best / (best + kLongKernel));
+  best.seconds *= 1 + model.long_kernel_loss * best.seconds / (best.seconds + kLongKernel);
+  return best;
 }
 
 }  // namespace
@@ -161,21 +160,44 @@ GemmWork WorkOfProduct(const sim::GemmShape& shape, sim::NumberFormat format) {
   return work;
 }
 
-double GemmSeconds(const GemmModel& model, const GemmWork& work, double derate, const Share& share) {
+GemmWork WorkOf(const sim::Kernel& kernel) {
+  GemmWork work = WorkOfProduct(kernel.gemm, kernel.format);
+  const double bytes = static_cast<double>(std::max<std::int64_t>(kernel.bytes.count(), 0));
+  work.more_bytes = std::max(bytes - work.bytes(), 0.0);
+  return work;
+}
+
+GemmTiming TimingOf(const GemmModel& model, const GemmWork& work, double derate, const Share& share) {
   const sim::GemmShape& shape = work.shape;
   CHECK(shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && shape.batch >= 1);
   CHECK(model.kind != GemmModelKind::kNone && share.sms >= 1);
   const double memory_rate = model.memory_efficiency * share.memory_bytes_per_s;
+  const Extents e(shape);
+  GemmTiming timing{.start_s = model.fixed_s};
   if (model.kind == GemmModelKind::kRoofline) {
-    const Extents e(shape);
     const double part = share.sms / share.sms_of_whole_device;
-    const double compute =
+    timing.compute_s =
         2 * e.m * e.n * e.k * e.batch / (model.efficiency * derate * model.peak_flops_per_s * part);
-    return model.fixed_s + std::max(compute, work.bytes() / memory_rate);
+    timing.memory_s = work.bytes() / memory_rate;
+    timing.seconds = timing.start_s + std::max(timing.compute_s, timing.memory_s);
+    return timing;
   }
   const Caching caching = CachingOf(model, work, share);
-  return model.fixed_s + PowerMean(MatrixUnitSeconds(model, work, caching, derate, share),
-                                   caching.memory_bytes / memory_rate, model.norm);
+  const TileChoice choice = FastestTile(model, work, caching, derate, share);
+  timing.compute_s = choice.seconds;
+  timing.memory_s = caching.memory_bytes / memory_rate;
+  timing.seconds = timing.start_s + PowerMean(timing.compute_s, timing.memory_s, model.norm);
+  if (choice.tile == nullptr) return timing;
+  timing.tile_m = static_cast<std::int32_t>(choice.tile->m);
+  timing.tile_n = static_cast<std::int32_t>(choice.tile->n);
+  timing.parts = static_cast<std::int32_t>(choice.parts);
+  timing.waves =
+      e.batch * Cover(e.m, choice.tile->m) * Cover(e.n, choice.tile->n) * choice.parts / share.sms;
+  return timing;
+}
+
+double GemmSeconds(const GemmModel& model, const GemmWork& work, double derate, const Share& share) {
+  return TimingOf(model, work, derate, share).seconds;
 }
 
 double MeasuredCastSeconds(const GemmModel& model, const GemmWork& work, const Share& share) {
