@@ -209,8 +209,8 @@ struct Device {
   std::array<std::int32_t, kNumberFormats> peak_place{};  // in the file's `peaks`
   std::array<GemmModel, kNumberFormats> gemm{};
   std::vector<MeasuredProduct> measured_products;  // in order of format, m, n, k; each once
-  std::vector<AttentionModel> attention;        // for training
-  std::vector<AttentionModel> paged_attention;  // as serving engines run it: AttentionShape::paged
+  std::vector<AttentionModel> attention;           // for training
+  std::vector<AttentionModel> paged_attention;     // as serving engines run it: AttentionShape::paged
   MemoryBoundModel memory_bound;
   double minimum_kernel_s = 0;
   // Large products of random numbers draw more power than those of a constant,

@@ -49,8 +49,8 @@ KernelParts DeviceCostModel::PartsOf(const sim::Kernel& kernel) const {
     case sim::KernelKind::kGemm: {
       const GemmTiming timing = Timing(kernel, alone_);
       return {.start_s = timing.start_s,
-              .compute_s = timing.compute_s,
-              .memory_s = timing.memory_s,
+              .compute_s = timing.multiply_s,
+              .memory_s = std::max(timing.memory_s, timing.load_s),
               .bytes = WorkOf(kernel).bytes(),
               .product = timing};
     }
@@ -113,8 +113,8 @@ const std::vector<AttentionModel>& DeviceCostModel::AttentionModels(const sim::K
 
 double DeviceCostModel::AttentionTime(const sim::Kernel& kernel, const Share& share) const {
   return AttentionSeconds(AttentionModels(kernel), kernel.attention,
-                          kernel.kind == sim::KernelKind::kAttentionBackward,
-                          Positive(kernel.bytes.count()), ElementwiseEfficiency(), share);
+                          kernel.kind == sim::KernelKind::kAttentionBackward, Positive(kernel.bytes.count()),
+                          ElementwiseEfficiency(), share);
 }
 
 }  // namespace hardware

@@ -19,8 +19,8 @@ struct CostOptions {
 // All of a device, for one kernel.
 Share WholeDevice(const Device& device);
 
-// What the model's time of a kernel is made of, for tables: its start, the matrix units' work and the memory's,
-// which overlap. Not of a measurement that stands in its place.
+// What the model's time of a kernel is made of, for tables: its start, what multiplying takes by itself, and
+// moving from memory and L2 by itself; they overlap. Not of a measurement that stands in its place.
 struct KernelParts {
   double start_s = 0, compute_s = 0, memory_s = 0;
   double bytes = 0;    // that it moves at least

@@ -47,9 +47,9 @@ namespace {
 void CheckRange(const Hardware::Gemm& gemm, const proto::Field& place, proto::Diagnostics* diagnostics) {
   if (gemm.has_fitted_from() != gemm.has_fitted_to()) {
     const bool from = gemm.has_fitted_from();
-    diagnostics->Error(place.At(from ? "fitted_to" : "fitted_from").place(),
-                       std::string("missing; wanted because ") + (from ? "fitted_from" : "fitted_to") +
-                           " is given");
+    diagnostics->Error(
+        place.At(from ? "fitted_to" : "fitted_from").place(),
+        std::string("missing; wanted because ") + (from ? "fitted_from" : "fitted_to") + " is given");
     return;
   }
   const Hardware::Extents &from = gemm.fitted_from(), &to = gemm.fitted_to();
@@ -57,7 +57,8 @@ void CheckRange(const Hardware::Gemm& gemm, const proto::Field& place, proto::Di
        {std::tuple("m", from.m(), to.m()), {"n", from.n(), to.n()}, {"k", from.k(), to.k()}}) {
     const proto::Field field = place.At("fitted_to").At(name);
     if (most >= least || HasErrorAt(field, *diagnostics)) continue;
-    diagnostics->Error(field.place(), std::to_string(most) + " is below fitted_from's " + std::to_string(least));
+    diagnostics->Error(field.place(),
+                       std::to_string(most) + " is below fitted_from's " + std::to_string(least));
   }
 }
 
@@ -86,9 +87,9 @@ void CheckProducts(const Hardware& message, const proto::Field& root, proto::Dia
       for (int p = 0; p < measured.points_size(); ++p) {
         const Hardware::MeasuredGemm::Point& point = measured.points(p);
         if (seen.insert({format, point.m(), point.n(), point.k()}).second) continue;
-        diagnostics->Error(place.At("points", p).place(),
-                           name + " of " + std::to_string(point.m()) + " x " + std::to_string(point.n()) +
-                               " x " + std::to_string(point.k()) + " is given twice");
+        diagnostics->Error(place.At("points", p).place(), name + " of " + std::to_string(point.m()) + " x " +
+                                                              std::to_string(point.n()) + " x " +
+                                                              std::to_string(point.k()) + " is given twice");
       }
     }
   }

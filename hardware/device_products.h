@@ -1,5 +1,5 @@
-// What a device's file has of matrix products beside their models: between which shapes these were fitted, and
-// products that were measured. Used by device_check.cc and device_convert.cc.
+// What a device's file has of matrix products beside their models: between which shapes these were fitted,
+// and products that were measured. Used by device_check.cc and device_convert.cc.
 
 #ifndef HARDWARE_DEVICE_PRODUCTS_H_
 #define HARDWARE_DEVICE_PRODUCTS_H_

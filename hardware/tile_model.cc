@@ -80,6 +80,8 @@ Caching CachingOf(const GemmModel& model, const GemmWork& work, const Share& sha
 struct TileWork {
   double down = 0, across = 0;  // tiles of one product
   double step = 0;              // seconds for one k on an SM, operands in L2
+  double multiply = 0;          // of it, without loads
+  double load = 0;              // and loads alone
   double cold = 0;              // seconds for one k of what is cold, of an SM
 };
 
@@ -95,30 +97,37 @@ TileWork WorkOfTile(const Tile& tile, const GemmModel& model, const GemmWork& wo
   const double cold_first = first * (1 - caching.first_kept);
   const double cold_second = second * (1 - caching.second_kept);
   TileWork t{.down = Cover(e.m, tile.m), .across = Cover(e.n, tile.n)};
-  t.step = FourNorm(2 * tile.m * tile.n / (sm_rate * relative), (first + second) / model.l2_sm_bytes_per_s);
+  t.multiply = 2 * tile.m * tile.n / (sm_rate * relative);
+  t.load = (first + second) / model.l2_sm_bytes_per_s;
+  t.step = FourNorm(t.multiply, t.load);
   // Tiles beside each other read the same, and one of them finds it cold.
   t.cold = (cold_first / t.across + cold_second / t.down) / sm_memory_rate;
   return t;
 }
 
-// By tiles, k in `parts`.
-double TiledSeconds(const TileWork& tile, double parts, const GemmModel& model, const Extents& e,
-                    const Share& share) {
+// By tiles, k in `parts`: all, and what only multiplying and only loading would take.
+struct TiledTime {
+  double seconds, multiply_s, load_s;
+};
+TiledTime TimeOfTiles(const TileWork& tile, double parts, const GemmModel& model, const Extents& e,
+                      const Share& share) {
   const double tiles = e.batch * tile.down * tile.across * parts;
   const double waves = (1 - model.wave_overlap) * Cover(tiles, share.sms) +
                        model.wave_overlap * std::max(tiles / share.sms, 1.0);
   const double depth = Cover(e.k, parts * kInstructionK) * kInstructionK + model.prologue_k;
   const double cold = depth * tile.cold * std::max(tiles / share.sms, 1.0);
-  const double seconds = FourNorm(waves * depth * tile.step, cold);
-  if (parts == 1) return seconds;
+  TiledTime time{FourNorm(waves * depth * tile.step, cold), waves * depth * tile.multiply,
+                 std::max(waves * depth * tile.load, cold)};
+  if (parts == 1) return time;
   // Each part is written as FP32 and read again.
-  return seconds + model.split_fixed_s +
-         8 * parts * e.m * e.n * e.batch / (model.l2_ratio * share.memory_bytes_per_s);
+  time.seconds = time.seconds + model.split_fixed_s +
+                 8 * parts * e.m * e.n * e.batch / (model.l2_ratio * share.memory_bytes_per_s);
+  return time;
 }
 
 // The fastest way, and what it takes.
 struct TileChoice {
-  double seconds = 0;
+  TiledTime time = {};
   const Tile* tile = nullptr;  // null: one row by a kernel of its own
   double parts = 1;
 };
@@ -126,16 +135,18 @@ struct TileChoice {
 TileChoice FastestTile(const GemmModel& model, const GemmWork& work, const Caching& caching, double derate,
                        const Share& share) {
   const Extents e(work.shape);
-  TileChoice best{.seconds = work.shape.m == 1 ? e.k * model.row_k_s : 0};
+  TileChoice best;
+  if (work.shape.m == 1) best.time.seconds = best.time.load_s = e.k * model.row_k_s;
   for (const Tile& tile : kTiles) {
     const TileWork one = WorkOfTile(tile, model, work, caching, derate, share);
     for (double parts = 1; parts <= model.most_parts; parts *= 2) {
       if (parts > 1 && e.k < parts * kSmallestPart) break;
-      const double seconds = TiledSeconds(one, parts, model, e, share);
-      if (best.seconds == 0 || seconds < best.seconds) best = {seconds, &tile, parts};
+      const TiledTime time = TimeOfTiles(one, parts, model, e, share);
+      if (best.time.seconds == 0 || time.seconds < best.time.seconds) best = {time, &tile, parts};
     }
   }
-  best.seconds *= 1 + model.long_kernel_loss * best.seconds / (best.seconds + kLongKernel);
+  const double loss = 1 + model.long_kernel_loss * best.time.seconds / (best.time.seconds + kLongKernel);
+  best.time = {best.time.seconds * loss, best.time.multiply_s * loss, best.time.load_s};
   return best;
 }
 
@@ -178,21 +189,23 @@ GemmTiming TimingOf(const GemmModel& model, const GemmWork& work, double derate,
     const double part = share.sms / share.sms_of_whole_device;
     timing.compute_s =
         2 * e.m * e.n * e.k * e.batch / (model.efficiency * derate * model.peak_flops_per_s * part);
+    timing.multiply_s = timing.compute_s;
     timing.memory_s = work.bytes() / memory_rate;
     timing.seconds = timing.start_s + std::max(timing.compute_s, timing.memory_s);
     return timing;
   }
   const Caching caching = CachingOf(model, work, share);
   const TileChoice choice = FastestTile(model, work, caching, derate, share);
-  timing.compute_s = choice.seconds;
+  timing.compute_s = choice.time.seconds;
+  timing.multiply_s = choice.time.multiply_s;
+  timing.load_s = choice.time.load_s;
   timing.memory_s = caching.memory_bytes / memory_rate;
   timing.seconds = timing.start_s + PowerMean(timing.compute_s, timing.memory_s, model.norm);
   if (choice.tile == nullptr) return timing;
   timing.tile_m = static_cast<std::int32_t>(choice.tile->m);
   timing.tile_n = static_cast<std::int32_t>(choice.tile->n);
   timing.parts = static_cast<std::int32_t>(choice.parts);
-  timing.waves =
-      e.batch * Cover(e.m, choice.tile->m) * Cover(e.n, choice.tile->n) * choice.parts / share.sms;
+  timing.waves = e.batch * Cover(e.m, choice.tile->m) * Cover(e.n, choice.tile->n) * choice.parts / share.sms;
   return timing;
 }
 

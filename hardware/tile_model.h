@@ -65,8 +65,10 @@ GemmWork WorkOfProduct(const sim::GemmShape& shape, sim::NumberFormat format);
 // What a product's time is made of.
 struct GemmTiming {
   double seconds = 0;
-  // Its start, what matrix units take and what the memory takes; the latter two overlap.
+  // Its start, what SMs take and what the memory takes; the latter two overlap.
   double start_s = 0, compute_s = 0, memory_s = 0;
+  // What SMs would take if they only multiplied, and if they only loaded.
+  double multiply_s = 0, load_s = 0;
   // The tile that is fastest, into how many parts it cuts k, and how many waves of the share's SMs all
   // tiles are, in fractions. Zero: a model without tiles, or one row by a kernel of its own.
   std::int32_t tile_m = 0, tile_n = 0, parts = 0;

@@ -12,9 +12,9 @@
 
 namespace scenarios {
 
-// Of one rank in one step, each alone on its device, from the best known on (hardware::KernelBasis); only what
-// occurs. Together they take what its compute stream works, but for what runs slower beside communication.
-// Leaves out: casts of weights into eight bits after the first of a step, and of shares.
+// Of one rank in one step, each alone on its device, from the best known on (hardware::KernelBasis); only
+// what occurs. Together they take what its compute stream works, but for what runs slower beside
+// communication. Leaves out: casts of weights into eight bits after the first of a step, and of shares.
 std::vector<KernelReport> KernelsOf(const Scenario& scenario, sim::Rank rank);
 
 }  // namespace scenarios

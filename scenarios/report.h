@@ -211,7 +211,7 @@ struct Report {
   std::string nccl_version;                   // "2.27"
   std::vector<CollectiveReport> collectives;  // of the breakdown's rank, the longest ones first
 
-  std::vector<KernelReport> kernels;          // of the breakdown's rank, the best known first
+  std::vector<KernelReport> kernels;  // of the breakdown's rank, the best known first
 
   sim::Bytes memory_per_device;  // usable
   bool fits = true;

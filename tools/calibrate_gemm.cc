@@ -136,8 +136,7 @@ int CalibrateGemm(const Arguments& arguments, std::ostream& out, std::ostream& e
     if (error) return Fail(error->message, err);
   }
   if (!arguments.has("output")) return kExitDone;
-  const std::string text =
-      scenarios::FittedGemmText(WrittenDevice(arguments, files), device, calibration);
+  const std::string text = scenarios::FittedGemmText(WrittenDevice(arguments, files), device, calibration);
   if (const auto error = WriteNewFile(arguments.value("output"), text)) return Fail(error->message, err);
   return kExitDone;
 }

@@ -85,9 +85,7 @@ int RunKernel(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   if (request) errors = IdleSets(arguments, *request);
   for (const std::string& error : errors) Fail(error, err);
   if (!request || !errors.empty()) return kExitUsage;
-  const Form form = arguments.has("json")  ? Form::kJson
-                    : arguments.has("csv") ? Form::kCsv
-                                           : Form::kText;
+  const Form form = arguments.has("json") ? Form::kJson : arguments.has("csv") ? Form::kCsv : Form::kText;
   out << TableOf(arguments, *request, request->device, form);
   return kExitDone;
 }

@@ -125,7 +125,8 @@ std::vector<sim::NumberFormat> FormatsOf(const Arguments& arguments, const hardw
 void ReadProducts(const Arguments& arguments, KernelRequest* request, Errors* errors) {
   const std::int64_t count = Whole(arguments, "count", 1, 1 << 20, errors);
   const auto formats = FormatsOf(arguments, request->device, errors);
-  if (!arguments.has("shape")) return errors->push_back("--shape: missing; MxNxK is wanted, as 8192x4096x4096");
+  if (!arguments.has("shape"))
+    return errors->push_back("--shape: missing; MxNxK is wanted, as 8192x4096x4096");
   for (const std::string& text : arguments.values.at("shape")) {
     const auto shapes = scenarios::ParseGemmShapes(text, count);
     if (!shapes.ok()) {
@@ -246,7 +247,8 @@ std::optional<KernelRequest> ReadKernelRequest(const Arguments& arguments, proto
     errors->push_back("--constant-data: has no effect: \"" + device->name +
                       "\" has no derate of random data; leave it out");
   }
-  KernelRequest request{.table = kind->table, .device = *std::move(device), .kernels = {}, .sets = std::move(paths)};
+  KernelRequest request{
+      .table = kind->table, .device = *std::move(device), .kernels = {}, .sets = std::move(paths)};
   if (kind->table == AskedTable::kGemm) ReadProducts(arguments, &request, errors);
   if (kind->table == AskedTable::kAttention) ReadAttention(arguments, &request, errors);
   if (kind->table == AskedTable::kMemory) ReadMemory(arguments, &request, errors);

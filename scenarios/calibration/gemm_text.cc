@@ -82,8 +82,8 @@ std::string GemmText(const std::vector<NumberFormat>& formats, const GemmModel& 
   for (const NumberFormat format : formats) text += Line("formats", hardware::ToText(format));
   text += model.kind == GemmModelKind::kTiles ? TilesText(model) : RooflineText(model);
   if (model.fitted_to.m > 0) {
-    text += "  fitted_from " + ExtentsText(model.fitted_from) + "\n  fitted_to " + ExtentsText(model.fitted_to) +
-            '\n';
+    text += "  fitted_from " + ExtentsText(model.fitted_from) + "\n  fitted_to " +
+            ExtentsText(model.fitted_to) + '\n';
   }
   return text + Line("basis", basis) + "  source {\n  " + Line("title", QuotedText(title)) + "  " +
          Line("note", QuotedText(note)) + "  }\n}\n";

@@ -46,8 +46,8 @@ std::vector<MeasuredGemm> PointsOf(const hardware::Device& device, const std::ve
     points.push_back(row);
   }
   if (points.empty()) {
-    diagnostics->Error("--hardware " + device.name, "none of " + std::to_string(rows.size()) +
-                                                        " rows is of this device");
+    diagnostics->Error("--hardware " + device.name,
+                       "none of " + std::to_string(rows.size()) + " rows is of this device");
   }
   return points;
 }
@@ -64,8 +64,8 @@ std::string PointsText(const hardware::Device& device, const std::vector<Measure
     }
     const ErrorsOfRows of = ErrorsOfAll(std::move(errors));
     text += Padded(hardware::ToText(format), -14) + Padded(std::to_string(some.size()), 6) +
-            " products; the figures that the device has are off by " + PerCent(of.mape, false) +
-            " %, bias " + PerCent(of.bias, true) + " %\n";
+            " products; the figures that the device has are off by " + PerCent(of.mape, false) + " %, bias " +
+            PerCent(of.bias, true) + " %\n";
   }
   if (!device.measured_products.empty()) {
     text += "left out: " + std::to_string(device.measured_products.size()) + " that \"" + device.name +
@@ -77,9 +77,10 @@ std::string PointsText(const hardware::Device& device, const std::vector<Measure
 std::string MeasuredDeviceText(const FittedDevice& measured, const std::vector<MeasuredGemm>& points) {
   std::string files;
   for (const std::string& file : measured.files) files += (files.empty() ? "" : ", ") + file;
-  const std::string source = "source {\n" + Line("title", QuotedText("Measured matrix products")) +
-                             Line("note", QuotedText(std::to_string(points.size()) + " rows of " + files)) +
-                             "}\n";
+  const std::string source =
+      "source { title: \"Measured matrix products\"  note: " +
+      QuotedText(std::to_string(points.size()) + (points.size() == 1 ? " row of " : " rows of ") + files) +
+      " }\n";
   std::string text = "# Measured matrix products in the place of what figures say of their shapes.\nname: " +
                      QuotedText(measured.name) + "\nderived_from: " + QuotedText(measured.derived_from) +
                      "\nbasis: MEASURED\n" + source;
@@ -89,7 +90,7 @@ std::string MeasuredDeviceText(const FittedDevice& measured, const std::vector<M
       text += "  points { m: " + std::to_string(point.shape.m) + "  n: " + std::to_string(point.shape.n) +
               "  k: " + std::to_string(point.shape.k) + "  us: " + FigureText(point.seconds * 1e6) + " }\n";
     }
-    text += Line("basis", "MEASURED") + source + "}\n";
+    text += Line("basis", "MEASURED") + "  " + source + "}\n";
   }
   return text;
 }

@@ -1,5 +1,5 @@
-// Extents of kernels as `orrery kernel` writes and steps them: "4096", "1:65536", "128:1024:128", and products
-// of them, "1:65536x4096x4096".
+// Extents of kernels as `orrery kernel` writes and steps them: "4096", "1:65536", "128:1024:128", and
+// products of them, "1:65536x4096x4096".
 
 #ifndef SCENARIOS_KERNEL_RUN_EXTENTS_H_
 #define SCENARIOS_KERNEL_RUN_EXTENTS_H_

@@ -19,8 +19,7 @@ FormatRoof RoofOfFormat(const hardware::Device& device, const hardware::DeviceCo
                   .model = hardware::FindFigure(device, "gemm", device.gemm[at].place)};
   for (std::int64_t cube = 1024; cube <= kLargestCube; cube += 1024) {
     const sim::Kernel kernel = ProductKernel({cube, cube, cube, 1}, format);
-    const double rate =
-        static_cast<double>(kernel.flops.count()) / cost.TimeOf(kernel).alone.seconds();
+    const double rate = static_cast<double>(kernel.flops.count()) / cost.TimeOf(kernel).alone.seconds();
     if (rate <= roof.best_flops_per_s) continue;
     roof.best_flops_per_s = rate;
     roof.best_cube = cube;

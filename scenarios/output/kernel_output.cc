@@ -29,9 +29,8 @@ bool IsMemory(const KernelRow& row) { return row.kernel.kind == sim::KernelKind:
 std::string TileText(const KernelRow& row) {
   const hardware::GemmTiming& tile = row.product;
   if (tile.tile_m == 0) return Printed("  %8s %2s %7s", "-", "-", "-");
-  return Printed("  %8s %2d %7s",
-                 (std::to_string(tile.tile_m) + 'x' + std::to_string(tile.tile_n)).c_str(), tile.parts,
-                 FourDigits(tile.waves).c_str());
+  return Printed("  %8s %2d %7s", (std::to_string(tile.tile_m) + 'x' + std::to_string(tile.tile_n)).c_str(),
+                 tile.parts, FourDigits(tile.waves).c_str());
 }
 
 std::string ShapeHead(const KernelRow& row) {
@@ -95,10 +94,9 @@ std::string ProductsText(const KernelRow& row, const KernelHead& head) {
   if (row.kernel.gemm.batch > 1) text += "# " + std::to_string(row.kernel.gemm.batch) + " products at once\n";
   if (head.accumulates) text += "# added to FP32 sums\n";
   if (head.derate < 1) {
-    text += head.constant_data
-                ? "# of constant data, as benchmarks have it: matrix units at full clock\n"
-                : "# of random data, as training has it: " + Printed("%.3g", head.derate) +
-                      " of the matrix units' rate; measured points as they are\n";
+    text += head.constant_data ? "# of constant data, as benchmarks have it: matrix units at full clock\n"
+                               : "# of random data, as training has it: " + Printed("%.3g", head.derate) +
+                                     " of the matrix units' rate; measured points as they are\n";
   }
   return text;
 }
@@ -211,8 +209,9 @@ std::string KernelCsv(const std::vector<KernelRow>& rows, const KernelHead& head
     std::string names, values;
     for (const auto& [name, value] : json.items()) {
       names += (names.empty() ? "" : ",") + name;
-      values += (values.empty() ? "" : ",") +
-                (value.is_null() ? "" : value.is_string() ? value.get<std::string>() : value.dump());
+      values += (values.empty() ? "" : ",") + (value.is_null()     ? ""
+                                               : value.is_string() ? value.get<std::string>()
+                                                                   : value.dump());
     }
     text += (text.empty() ? names + '\n' : "") + values + '\n';
   }

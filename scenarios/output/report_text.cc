@@ -259,7 +259,8 @@ std::string KernelsTable(const Report& r) {
   if (r.kernels.empty()) return "";
   sim::Duration all;
   for (const KernelReport& row : r.kernels) all += row.time;
-  std::string text = Format("\nKernels of rank %u in a step, by how well their times are known\n", r.breakdown_rank);
+  std::string text =
+      Format("\nKernels of rank %u in a step, by how well their times are known\n", r.breakdown_rank);
   for (const KernelReport& row : r.kernels) {
     text += Format("  %-24s %12s  %s  %12s\n", row.basis.c_str(), TimeText(row.time).c_str(),
                    Percent(row.time.seconds() / all.seconds()).c_str(), CountText(row.kernels).c_str());

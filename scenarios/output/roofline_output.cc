@@ -85,8 +85,8 @@ std::vector<Roofed> AllOf(const RooflineTable& table) {
         std::string(hardware::ToText(roof.implementation)) + ' ' + std::to_string(roof.head_dim);
     all.push_back({"attention", name, "causal", "TFLOP/s", roof.causal_flops_per_s * 1e-12, roof.model});
     all.push_back({"attention", name, "full", "TFLOP/s", roof.full_flops_per_s * 1e-12, roof.model});
-    all.push_back({"attention", name, "causal backward", "TFLOP/s",
-                   roof.causal_backward_flops_per_s * 1e-12, roof.model});
+    all.push_back({"attention", name, "causal backward", "TFLOP/s", roof.causal_backward_flops_per_s * 1e-12,
+                   roof.model});
   }
   return all;
 }
@@ -103,10 +103,10 @@ std::string FormatsText(const RooflineTable& table, Sources* sources) {
   for (const FormatRoof& roof : table.formats) {
     const std::string peak = BasisText(roof.peak) + sources->Of(roof.peak);
     const std::string model = BasisText(roof.model) + sources->Of(roof.model);
-    text += Line("  %-12s%8.1f %7.1f  %-15s %8.1f %5.1f%% %6lld %7.1f  %s\n",
-                 hardware::ToText(roof.format), roof.peak_flops_per_s * 1e-12, roof.ridge, peak.c_str(),
-                 roof.best_flops_per_s * 1e-12, 100 * roof.best_flops_per_s / roof.peak_flops_per_s,
-                 static_cast<long long>(roof.best_cube), roof.best_ridge, model.c_str());
+    text += Line("  %-12s%8.1f %7.1f  %-15s %8.1f %5.1f%% %6lld %7.1f  %s\n", hardware::ToText(roof.format),
+                 roof.peak_flops_per_s * 1e-12, roof.ridge, peak.c_str(), roof.best_flops_per_s * 1e-12,
+                 100 * roof.best_flops_per_s / roof.peak_flops_per_s, static_cast<long long>(roof.best_cube),
+                 roof.best_ridge, model.c_str());
   }
   return text;
 }
@@ -149,7 +149,8 @@ std::string RooflineText(const RooflineTable& table, const KernelHead& head) {
   text += MemoryText(table, &sources);
   text += AttentionsText(table, &sources);
   return text +
-         "\npeak: data sheet, dense. best: the fastest cube of 1,024, 2,048, ... 16,384 rows. ridge: FLOPs a\n"
+         "\npeak: data sheet, dense. best: the fastest cube of 1,024, 2,048, ... 16,384 rows. ridge: FLOPs "
+         "a\n"
          "byte from which on matrix units limit, by the data sheet and by what kernels reach. memory: of a\n"
          "kernel that moves 1 GiB. attention: of 4 sequences of 16,384 tokens, 16 heads.\n" +
          sources.Text();

@@ -159,7 +159,8 @@ TEST(MeasuredProducts, TakeTheirTimeWhereTheShapeIsExactlyTheirs) {
   accumulates.bytes = sim::Bytes(std::int64_t{1} << 30);
   sim::Kernel eight_bits = Gemm(8192, 4096, 4096);
   eight_bits.format = sim::NumberFormat::kFp8;
-  for (const sim::Kernel& other : {Gemm(8192, 4096, 4097), Gemm(8192, 4096, 4096, 2), accumulates, eight_bits}) {
+  for (const sim::Kernel& other :
+       {Gemm(8192, 4096, 4097), Gemm(8192, 4096, 4096, 2), accumulates, eight_bits}) {
     EXPECT_EQ(cost.TimeOf(other).alone, bare.TimeOf(other).alone);
     EXPECT_NE(BasisOf(*device, other), KernelBasis::kMeasurement);
   }
@@ -208,13 +209,13 @@ gemm {
   EXPECT_FALSE(device);
   std::string all;
   for (const std::string& error : diagnostics.errors()) all += error + '\n';
-  for (const char* part : {":4:3: measured_gemm[0].formats[0]: NVFP4 has measured products and no gemm model",
-                           ":6:3: measured_gemm[0].points[1]: NVFP4 of 8 x 16 x 16 is given twice",
-                           "measured_gemm[0].points[2].m: 0 is out of range",
-                           "measured_gemm[0].points[2].us: 0 is out of range",
-                           "measured_gemm[0].points[3].k: missing",
-                           "gemm[0].fitted_to: missing; wanted because fitted_from is given",
-                           "gemm[1].fitted_to.n: 7 is below fitted_from's 8"}) {
+  for (const char* part :
+       {":4:3: measured_gemm[0].formats[0]: NVFP4 has measured products and no gemm model",
+        ":6:3: measured_gemm[0].points[1]: NVFP4 of 8 x 16 x 16 is given twice",
+        "measured_gemm[0].points[2].m: 0 is out of range", "measured_gemm[0].points[2].us: 0 is out of range",
+        "measured_gemm[0].points[3].k: missing",
+        "gemm[0].fitted_to: missing; wanted because fitted_from is given",
+        "gemm[1].fitted_to.n: 7 is below fitted_from's 8"}) {
     EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
   }
 }

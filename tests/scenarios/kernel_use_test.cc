@@ -32,7 +32,7 @@ TEST(KernelsOf, AddUpToTheWorkOfTheirRank) {
       {{"training.recompute", "SELECTIVE"}, {"layout.sequence", "true"}},
       {{"model", "\"mixtral_8x7b\""}, {"layout.expert", "8"}, {"layout.tensor", "1"}, {"layout.data", "8"}},
       {{"layout.context", "4"}, {"layout.tensor", "1"}},
-      {{"training.schedule", "ZERO_BUBBLE_H1"}},
+      {{"pipeline.schedule", "ZB1P"}},
       {{"training.attention", "UNFUSED"}, {"training.dropout", "true"}},
       {{"training.optimizer_sharding", "ZERO_3"}, {"layout.pipeline", "1"}, {"layout.tensor", "1"}},
   };
@@ -46,7 +46,7 @@ TEST(KernelsOf, AddUpToTheWorkOfTheirRank) {
       ADD_FAILURE() << testing::PrintToString(loading.errors());
       continue;
     }
-    const auto run = Run(*loading.scenario);
+    const auto run = scenarios::Run(*loading.scenario);
     ASSERT_TRUE(run.ok()) << run.error().message;
     for (const StageReport& stage : run.value().report.stages) {
       EXPECT_EQ(TimeOf(KernelsOf(*loading.scenario, sim::Rank(stage.rank))).ps(), stage.busy.ps());
@@ -70,8 +70,8 @@ TEST(KernelsOf, CountLaunches) {
   EXPECT_EQ(CountOf(KernelsOf(s, sim::Rank(0u))), s.batch.micro_batches * (3 * layer + ends) + 4);
 }
 
-// The query, key and value product of LLaMA-7B on a quarter of its heads: 2,048 tokens by 3,072 by 4,096, once
-// a layer, a micro-batch and a step. Measured, it is charged what was measured, and told apart.
+// The query, key and value product of LLaMA-7B on a quarter of its heads: 2,048 tokens by 3,072 by 4,096,
+// once a layer, a micro-batch and a step. Measured, it is charged what was measured, and told apart.
 TEST(KernelsOf, TellMeasuredProductsApart) {
   const std::string path = testing::TempDir() + "kernel_use_test_measured.textproto";
   std::ofstream(path) << R"(name: "measured"

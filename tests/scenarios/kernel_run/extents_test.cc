@@ -23,11 +23,16 @@ TEST(Extents, DoubleOrAdd) {
 }
 
 TEST(Extents, ThatAreNoneAreRefusedInOneSentence) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"", "no whole number"},         {"4k", "no whole number"},       {"1:", "no whole number"},
-      {"-1", "out of range"},          {"0", "out of range"},           {"1073741825", "out of range"},
-      {"99999999999999999999", "out of range"},                         {"8:4", "goes down"},
-      {"1:2:3:4", "more than first, last and step"},                    {"1:1000000:1", "more than 10000"}};
+  const std::pair<const char*, const char*> cases[] = {{"", "no whole number"},
+                                                       {"4k", "no whole number"},
+                                                       {"1:", "no whole number"},
+                                                       {"-1", "out of range"},
+                                                       {"0", "out of range"},
+                                                       {"1073741825", "out of range"},
+                                                       {"99999999999999999999", "out of range"},
+                                                       {"8:4", "goes down"},
+                                                       {"1:2:3:4", "more than first, last and step"},
+                                                       {"1:1000000:1", "more than 10000"}};
   for (const auto& [text, want] : cases) {
     const auto got = ParseExtents(text);
     ASSERT_FALSE(got.ok()) << text;
@@ -55,7 +60,8 @@ TEST(GemmShapes, AreAllThatTheirExtentsMake) {
 // 2 (2^30)^2 8 is 2^64; a kernel holds less than 2^63.
 TEST(GemmShapes, ThatDoNotFitAKernelAreRefused) {
   EXPECT_TRUE(ParseGemmShapes("1073741824x1073741824x3", 1).ok());
-  for (const char* text : {"1073741824x1073741824x8", "8x8", "8x8x8x8", "8x8x", "8xax8", "1:1000:1x1:100:1x8"}) {
+  for (const char* text :
+       {"1073741824x1073741824x8", "8x8", "8x8x8x8", "8x8x", "8xax8", "1:1000:1x1:100:1x8"}) {
     EXPECT_FALSE(ParseGemmShapes(text, 1).ok()) << text;
   }
   EXPECT_FALSE(ParseGemmShapes("1073741824x1073741824x3", 3).ok());

@@ -26,8 +26,13 @@ KernelRow RowOf(const hardware::Device& device, const sim::Kernel& kernel) {
 // all of it, writes as many gradients, and has two statistics a row. 4 64 8 16 FLOPs without a mask, which
 // leaves 4.5 of 8 keys; five products instead of two backward.
 TEST(AttentionKernel, MovesEachTensorOnce) {
-  sim::AttentionShape shape{.batch = 2, .query_heads = 4, .kv_heads = 2, .query_length = 8, .kv_length = 8,
-                            .head_dim = 16, .causal = false};
+  sim::AttentionShape shape{.batch = 2,
+                            .query_heads = 4,
+                            .kv_heads = 2,
+                            .query_length = 8,
+                            .kv_length = 8,
+                            .head_dim = 16,
+                            .causal = false};
   const auto kernel = [&](bool backward) {
     return AttentionKernel(shape, sim::NumberFormat::kBf16, backward);
   };
@@ -107,9 +112,15 @@ TEST(KernelTable, SaysWhatBoundsAKernel) {
   EXPECT_EQ(RowOf(device, MemoryKernel(sim::Bytes(), sim::MemoryClass::kNorm)).bound, KernelBound::kLaunch);
   EXPECT_EQ(RowOf(device, MemoryKernel(sim::Bytes(1 << 30), sim::MemoryClass::kNorm)).bound,
             KernelBound::kMemory);
-  sim::AttentionShape shape{.batch = 1, .query_heads = 32, .kv_heads = 32, .query_length = 8192,
-                            .kv_length = 8192, .head_dim = 128};
-  const auto attention = [&] { return RowOf(device, AttentionKernel(shape, sim::NumberFormat::kBf16, false)); };
+  sim::AttentionShape shape{.batch = 1,
+                            .query_heads = 32,
+                            .kv_heads = 32,
+                            .query_length = 8192,
+                            .kv_length = 8192,
+                            .head_dim = 128};
+  const auto attention = [&] {
+    return RowOf(device, AttentionKernel(shape, sim::NumberFormat::kBf16, false));
+  };
   EXPECT_EQ(attention().bound, KernelBound::kTensor);
   shape.query_length = shape.kv_length = 1;
   EXPECT_EQ(attention().bound, KernelBound::kLaunch);
