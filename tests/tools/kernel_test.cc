@@ -135,10 +135,8 @@ TEST(KernelCommand, RefusesInOneLine) {
 
 // Every option with every table: refused in a line that names it, or what is printed changes.
 TEST(KernelCommand, RefusesEveryOptionWithoutEffect) {
-  const std::vector<Words> tables = {kGemm,
-                                     {"attention", "--heads", "8"},
-                                     {"memory", "--bytes", "64M"},
-                                     {"roofline"}};
+  const std::vector<Words> tables = {
+      kGemm, {"attention", "--heads", "8"}, {"memory", "--bytes", "64M"}, {"roofline"}};
   const std::vector<Words> options = {{"--hardware", "a100_80_sxm"},
                                       {"--shape", "64x64x64"},
                                       {"--format", "FP8"},
