@@ -107,7 +107,7 @@ std::string BasesText(const std::vector<KernelRow>& rows) {
       {hardware::KernelBasis::kMeasurement, "this shape was measured on this device"},
       {hardware::KernelBasis::kFit, "figures fitted to measurements of this device, within their shapes"},
       {hardware::KernelBasis::kPublished, "figures of a paper or a data sheet"},
-      {hardware::KernelBasis::kDerived, "figures of another device or kernel, by a rule"},
+      {hardware::KernelBasis::kDerived, "figures that follow from others, as another device's, by a rule"},
       {hardware::KernelBasis::kExtrapolation, "beyond the shapes that the figures were fitted to"},
       {hardware::KernelBasis::kAssumed, "figures that nobody published"}};
   std::string text;

@@ -67,7 +67,7 @@ TEST(KernelCommand, SaysHowWellATimeIsKnown) {
   EXPECT_THAT(Kernel({"gemm", "--shape", "65536x4096x4096"}).out,
               AllOf(HasSubstr("extrapolation"), HasSubstr("beyond the shapes")));
   EXPECT_THAT(Kernel({"gemm", "--shape", "4096x4096x4096", "--hardware", "h800_sxm"}).out,
-              HasSubstr("# derived: figures of another device"));
+              HasSubstr("# derived: figures that follow from others"));
   EXPECT_THAT(Kernel({"gemm", "--shape", "4096x4096x4096", "--format", "TF32"}).out,
               HasSubstr("# assumed: "));
 }
