@@ -11,18 +11,24 @@ namespace {
 
 using hardware::KernelBasis;
 
-// Of kernels that are known so well their time, and a picosecond as the time beside communication, which
-// counts them; of all others nothing. Plans add both up as they do times.
+// Of kernels that are known so well their time, and a picosecond to launch them, which counts them; of all
+// others nothing. Plans add both up.
 class OnlyKnownBy final : public hardware::CostModel {
  public:
   OnlyKnownBy(const hardware::Device& device, const hardware::DeviceCostModel& cost, KernelBasis basis)
       : device_(device), cost_(cost), basis_(basis) {}
   hardware::KernelTimes TimeOf(const sim::Kernel& kernel) const override {
-    if (hardware::BasisOf(device_, kernel) != basis_) return {};
-    return {.alone = cost_.TimeOf(kernel).alone, .beside_communication = sim::Duration::Picoseconds(1)};
+    hardware::KernelTimes times;
+    if (IsOne(kernel)) times.alone = cost_.TimeOf(kernel).alone;
+    return times;
+  }
+  sim::Duration LaunchTimeOf(const sim::Kernel& kernel) const override {
+    return sim::Duration::Picoseconds(IsOne(kernel) ? 1 : 0);
   }
 
  private:
+  bool IsOne(const sim::Kernel& kernel) const { return hardware::BasisOf(device_, kernel) == basis_; }
+
   const hardware::Device& device_;
   const hardware::DeviceCostModel& cost_;
   const KernelBasis basis_;
@@ -57,7 +63,7 @@ class RankWork {
     }
     const std::int64_t passes = scenario_.pipeline.microbatches_of_chunk();
     once.alone = once.alone + passes * pass.alone;
-    once.beside_communication = once.beside_communication + passes * pass.beside_communication;
+    once.host = once.host + passes * pass.host;
     return once;
   }
 
@@ -126,7 +132,7 @@ std::vector<KernelReport> KernelsOf(const Scenario& scenario, sim::Rank rank) {
   std::vector<KernelReport> kernels;
   for (const KernelBasis basis : hardware::kKernelBases) {
     const PhaseTimes of = work.Of(PlanStage(scenario, OnlyKnownBy(scenario.device, cost, basis), stage));
-    const std::int64_t count = of.beside_communication.ps();
+    const std::int64_t count = of.host.ps();
     if (count > 0) kernels.push_back({hardware::ToText(basis), count, of.alone});
   }
   return kernels;
