@@ -249,7 +249,7 @@ Command CalibrateCommand() {
   return {
       "calibrate",
       "Fits a device's figures to measured collectives or matrix products, with errors.",
-      "(collectives | gemm | points) FILE... --hardware NAME... [--output DEVICE.textproto]",
+      "(collectives | gemm | points) FILE... --hardware NAME... [--output FILE]",
       1000,
       {{"hardware", "NAME", "whose figures; of collectives more that share them: again", true},
        {"where", "COLUMN=VALUE", "of a table only rows with this value in this column", true},

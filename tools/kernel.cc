@@ -77,7 +77,38 @@ std::vector<std::string> IdleSets(const Arguments& arguments, const KernelReques
   return errors;
 }
 
+constexpr const char* kExplanation =
+    R"(orrery kernel says what a step is charged for a kernel by itself, its launch apart.
+
+us         the time; beside: while communication kernels hold some of the SMs and of the memory's rate.
+TFLOP/s    multiply-adds count two; of attention those that the mask leaves. peak%: of the data sheet's.
+MB         read and written at least, each tensor once; GB/s is that over the time, FLOP/B the FLOPs over it.
+bound      what takes longest: launch (the start of the kernel, or the least time of any), tensor (matrix
+           units) or memory (what moves from memory and L2).
+tile       the fastest way to cut the result, k/ into how many parts k is cut, waves how often all tiles fill
+           the SMs. None of a product that was measured, of one row by a kernel of its own, and of a roofline.
+by         how well the time is known. measurement: this very shape, alone, on this device (measured_gemm in
+           its file; `orrery calibrate points` writes it). fit: figures measured on this device, within the m,
+           n and k that they were fitted to. published, derived, assumed: as the file says of its figures.
+           extrapolation: measured or derived figures beyond what they were fitted to; several products at
+           once, since fits are of single ones, and heads wider or narrower than any measured.
+
+gemm       [m,k] x [k,n]. --count N are as many at once, as experts' are; --accumulate adds to FP32 sums, as
+           weight gradients do. FP8 and narrower: the product alone, casts are kernels of their own.
+           --constant-data leaves out the derate of random numbers, which draw more power.
+attention  --sequence queries of --batch sequences, --keys keys (as many), causal unless --full; --window N
+           keys that a query sees. --kind FLASH2, FLASH3, CUDNN or, --paged, TRTLLM; the device's first.
+           --paged puts keys and values into a cache first, as serving engines do. In 16 bits.
+memory     --class elementwise, norm, gather, optimizer or activation, which a device's file has rates of.
+roofline   of all formats, classes of memory-bound kernels and attentions: data sheet, what kernels reach at
+           best, the ridge (FLOPs a byte from which on matrix units limit), and where each is from.
+)";
+
 int RunKernel(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  if (arguments.has("explain")) {
+    out << kExplanation;
+    return kExitDone;
+  }
   proto::Diagnostics diagnostics;
   std::vector<std::string> errors;
   const auto request = ReadKernelRequest(arguments, &diagnostics, &errors);
@@ -93,43 +124,41 @@ int RunKernel(const Arguments& arguments, std::ostream& out, std::ostream& err) 
 }  // namespace
 
 Command KernelCommand() {
-  return {
-      "kernel",
-      "Times of single kernels, what bounds them and how well that is known; rooflines.",
-      "gemm | attention | memory | roofline [options]",
-      1,
-      {{"hardware", "NAME", "of `orrery list hardware`, or a file; h100_sxm"},
-       {"set", "PATH=VALUE", "change a field: hardware.sms=100", true},
-       {"shape", "MxNxK", "gemm: [m,k] x [k,n]; A:B doubles, A:B:S adds: 1:65536x4096x4096", true},
-       {"format", "LIST", "gemm: BF16,FP8; the device's 16 bits"},
-       {"count", "N", "gemm: so many at once, as experts' are"},
-       {"accumulate", "", "gemm: added to FP32 sums, as weight gradients are"},
-       {"constant-data", "", "gemm, roofline: without the power derate of random numbers"},
-       {"batch", "N", "attention: 1; sequences, A:B as a shape's"},
-       {"sequence", "N", "attention: 4096; queries of each, A:B as a shape's; --keys N where they differ"},
-       {"keys", "N", ""},
-       {"heads", "N", "attention: 32; --kv-heads N, as many; --head-dim N, 128; --value-dim N, as wide"},
-       {"kv-heads", "N", ""},
-       {"head-dim", "N", ""},
-       {"value-dim", "N", ""},
-       {"kind", "NAME", "attention: FLASH2, FLASH3, CUDNN, TRTLLM; the device's first"},
-       {"full", "", "attention: not causal; --window N: keys that a query sees"},
-       {"window", "N", ""},
-       {"backward", "", "attention: its backward; --paged: as serving engines run it, into a cache first"},
-       {"paged", "", ""},
-       {"bytes", "SIZE", "memory: read and written, 64M; 1M:1G doubles"},
-       {"class", "NAME", "memory: elementwise, norm, gather, optimizer, activation"},
-       {"beside", "", "and the time beside communication, which holds some of the SMs"},
-       {"json", "", "print one JSON document"},
-       {"csv", "", "print a table for a spreadsheet"}},
-      "  bound: launch (the start of the kernel), tensor (matrix units) or memory, whichever takes longest;\n"
-      "  tile, k/ and waves: the fastest way to cut the product, k into so many parts, SMs filled so often.\n"
-      "  orrery kernel gemm --hardware h100_sxm --shape 8192x4096x4096\n"
-      "  orrery kernel gemm --hardware b200_sxm --shape 1:65536x4096x4096 --format BF16,FP8 --csv\n"
-      "  orrery kernel attention --sequence 512:16384 --heads 32 --kv-heads 8 --kind FLASH3 --backward\n"
-      "  orrery kernel memory --bytes 1M:1G --class norm\n"
-      "  orrery kernel roofline --hardware l40s\n",
-      RunKernel};
+  return {"kernel",
+          "Times of single kernels, what bounds them and how well that is known; rooflines.",
+          "gemm | attention | memory | roofline [options]",
+          1,
+          {{"hardware", "NAME", "of `orrery list hardware`, or a file; h100_sxm"},
+           {"set", "PATH=VALUE", "change a field: hardware.sms=100", true},
+           {"shape", "MxNxK", "gemm: [m,k] x [k,n]; A:B doubles, A:B:S adds: 1:65536x4096x4096", true},
+           {"format", "LIST", "gemm: BF16,FP8; --count N: so many at once; --accumulate: to FP32 sums"},
+           {"count", "N", ""},
+           {"accumulate", "", ""},
+           {"constant-data", "", "gemm, roofline: without the power derate of random numbers"},
+           {"sequence", "N", "attention: 4096, A:B as a shape's; --batch N, 1; --keys N where they differ"},
+           {"batch", "N", ""},
+           {"keys", "N", ""},
+           {"heads", "N", "attention: 32; --kv-heads N; --head-dim N, 128; --value-dim N"},
+           {"kv-heads", "N", ""},
+           {"head-dim", "N", ""},
+           {"value-dim", "N", ""},
+           {"kind", "NAME", "attention: FLASH2, ...; --full, --window N: masks; --backward; --paged"},
+           {"full", "", ""},
+           {"window", "N", ""},
+           {"backward", "", ""},
+           {"paged", "", ""},
+           {"bytes", "SIZE", "memory: 64M; 1M:1G doubles; --class NAME: elementwise, norm, ..."},
+           {"class", "NAME", ""},
+           {"beside", "", "and the time beside communication, which holds some of the SMs"},
+           {"json", "", "print one JSON document; --csv: a table for a spreadsheet"},
+           {"csv", "", ""},
+           {"explain", "", "what columns and options are"}},
+          "  orrery kernel gemm --hardware h100_sxm --shape 8192x4096x4096\n"
+          "  orrery kernel gemm --hardware b200_sxm --shape 1:65536x4096x4096 --format BF16,FP8 --csv\n"
+          "  orrery kernel attention --sequence 512:16384 --heads 32 --kv-heads 8 --kind FLASH3 --backward\n"
+          "  orrery kernel memory --bytes 1M:1G --class norm\n"
+          "  orrery kernel roofline --hardware l40s\n",
+          RunKernel};
 }
 
 }  // namespace tools

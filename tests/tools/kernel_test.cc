@@ -72,6 +72,13 @@ TEST(KernelCommand, SaysHowWellATimeIsKnown) {
               HasSubstr("# assumed: "));
 }
 
+TEST(KernelCommand, ExplainsItsColumns) {
+  const Result r = Kernel({"--explain"});
+  EXPECT_EQ(r.status, 0);
+  for (const std::string& line : Lines(r.out)) EXPECT_LE(line.size(), 110u) << line;
+  for (const char* column : {"us ", "bound", "tile", "by "}) EXPECT_THAT(r.out, HasSubstr(column));
+}
+
 TEST(KernelCommand, TabulatesAttentionAndMemory) {
   const Result attention = Kernel({"attention", "--sequence", "512:2048", "--kv-heads", "8", "--backward"});
   EXPECT_EQ(attention.status, 0) << attention.err;
