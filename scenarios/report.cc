@@ -216,7 +216,7 @@ bool DependsOn(const Scenario& scenario, const hardware::Figure& figure) {
   const std::string linear =
       std::string(": ") +
       hardware::ToText(models::FormatOf(scenario.training.matmul.recipe, scenario.training.format));
-  if (key.starts_with("peaks") || key.starts_with("gemm")) {
+  if (key.starts_with("peaks") || key.starts_with("gemm") || key.starts_with("measured_gemm")) {
     return Has(figure.value + " ", format + " ") || Has(figure.value + " ", linear + " ");
   }
   if (key.starts_with("attention")) return Has(figure.value + " ", attention + " ");

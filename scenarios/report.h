@@ -65,6 +65,13 @@ struct CollectiveReport {
   sim::Duration fastest_alone;
 };
 
+// Kernels of a rank in a step, by how well their times are known.
+struct KernelReport {
+  std::string basis;         // "measurement", "fit", "published", "derived", "extrapolation", "assumed"
+  std::int64_t kernels = 0;  // launched
+  sim::Duration time;        // together, alone on the device
+};
+
 // What a planner computes by hand, beside what the simulation gave.
 struct ClosedForm {
   double six_pd_flops = 0;              // 6 * active parameters * tokens of a step
@@ -203,6 +210,8 @@ struct Report {
   std::vector<TierReport> tiers;
   std::string nccl_version;                   // "2.27"
   std::vector<CollectiveReport> collectives;  // of the breakdown's rank, the longest ones first
+
+  std::vector<KernelReport> kernels;  // of the breakdown's rank, the best known first
 
   sim::Bytes memory_per_device;  // usable
   bool fits = true;

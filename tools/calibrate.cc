@@ -213,6 +213,9 @@ int RunCalibrate(const Arguments& arguments, std::ostream& out, std::ostream& er
   if (!arguments.positional.empty() && arguments.positional[0] == "gemm") {
     return CalibrateGemm(arguments, out, err);
   }
+  if (!arguments.positional.empty() && arguments.positional[0] == "points") {
+    return CalibratePoints(arguments, out, err);
+  }
   if (const auto refusal = RefusalOf(arguments)) return Fail(*refusal, err);
   proto::Diagnostics diagnostics;
   const Devices devices(arguments.values.at("hardware"), &diagnostics);
@@ -243,21 +246,25 @@ int RunCalibrate(const Arguments& arguments, std::ostream& out, std::ostream& er
 }  // namespace
 
 Command CalibrateCommand() {
-  return {"calibrate",
-          "Fits a device's figures to measured collectives or matrix products, with errors.",
-          "(collectives | gemm) FILE... --hardware NAME... [--output DEVICE.textproto]",
-          1000,
-          {{"hardware", "NAME", "whose figures; of collectives more that share them: again", true},
-           {"where", "COLUMN=VALUE", "of a table only rows with this value in this column", true},
-           {"format", "FORMAT", "of products only those in this number format: BF16, FP8, ...", false},
-           {"collective", "NAME", "of outputs of nccl-tests that do not say: all_reduce, ...", false},
-           {"nccl", "VERSION", "of outputs that do not say; else 2.27", false},
-           {"output", "FILE", "the fitted device: what differs from NAME; never written over", false},
-           {"residuals", "FILE", "a .csv with a row for each measured one; never written over", false}},
-          "  mpirun -np 8 all_reduce_perf -b 8 -e 8G -f 2 | tee all_reduce.txt\n"
-          "  orrery calibrate collectives all_reduce.txt --hardware h100_sxm --output my_h100.textproto\n"
-          "  orrery calibrate gemm products.csv --hardware h100_sxm    columns m, n, k, us, format\n",
-          RunCalibrate};
+  return {
+      "calibrate",
+      "Fits a device's figures to measured collectives or matrix products, with errors.",
+      "(collectives | gemm | points) FILE... --hardware NAME... [--output FILE]",
+      1000,
+      {{"hardware", "NAME", "whose figures; of collectives more that share them: again", true},
+       {"where", "COLUMN=VALUE", "of a table only rows with this value in this column", true},
+       {"format", "FORMAT", "of products only those in this number format: BF16, FP8, ...", false},
+       {"collective", "NAME", "of outputs of nccl-tests that do not say: all_reduce, ...", false},
+       {"nccl", "VERSION", "of outputs that do not say; else 2.27", false},
+       {"output", "FILE", "the fitted device: what differs from NAME; never written over", false},
+       {"residuals", "FILE", "a .csv with a row for each measured one; never written over", false}},
+      "  mpirun -np 8 all_reduce_perf -b 8 -e 8G -f 2 | tee all_reduce.txt\n"
+      "  orrery calibrate collectives all_reduce.txt --hardware h100_sxm --output my_h100.textproto\n"
+      "  orrery calibrate gemm products.csv --hardware h100_sxm    columns m, n, k, us, format\n"
+      "  orrery calibrate points products.csv --hardware h100_sxm --output my_h100.textproto    products of\n"
+      "    exactly these shapes take the measured times, whatever the figures say; `us` is of the product\n"
+      "    alone, casts of its operands left out\n",
+      RunCalibrate};
 }
 
 }  // namespace tools

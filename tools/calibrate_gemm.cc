@@ -7,6 +7,7 @@
 
 #include "hardware/device_reader.h"
 #include "scenarios/calibration/gemm_text.h"
+#include "scenarios/calibration/measured_points.h"
 #include "tools/calibrate_parts.h"
 #include "tools/import_job.h"
 
@@ -28,18 +29,19 @@ void CheckGemmOutput(const Arguments& arguments, const std::string& flag, const 
 
 // What is wrong with the words.
 void CheckGemmWords(const Arguments& arguments, proto::Diagnostics* diagnostics) {
+  const std::string& what = arguments.positional[0];
   if (arguments.positional.size() < 2) {
-    diagnostics->Error("gemm", "wanted `orrery calibrate gemm TABLE.csv --hardware NAME`");
+    diagnostics->Error(what, "wanted `orrery calibrate " + what + " TABLE.csv --hardware NAME`");
   }
   if (!arguments.has("hardware")) {
     diagnostics->Error("--hardware",
                        "NAME is wanted, whose figures are fitted; `orrery list hardware` names them");
   } else if (arguments.values.at("hardware").size() > 1) {
-    diagnostics->Error("--hardware", "one is wanted: products are fitted device by device");
+    diagnostics->Error("--hardware", "one is wanted: products are of one device");
   }
   for (const char* flag : {"collective", "nccl"}) {
     if (arguments.has(flag)) {
-      diagnostics->Error(std::string("--") + flag, "is of collectives, not of gemm");
+      diagnostics->Error(std::string("--") + flag, "is of collectives, not of " + what);
     }
   }
   CheckGemmOutput(arguments, "output", ".textproto", diagnostics);
@@ -79,16 +81,48 @@ std::string GemmDeviceSeenFrom(const std::string& folder, const std::string& pat
   return std::filesystem::path(path).lexically_proximate(folder.empty() ? "." : folder).string();
 }
 
+// As the file to write will say where it is from; REQUIRES: --output
+scenarios::FittedDevice WrittenDevice(const Arguments& arguments, const std::vector<std::string>& files) {
+  const std::filesystem::path output = arguments.value("output");
+  return {.name = output.stem().string(),
+          .derived_from =
+              GemmDeviceSeenFrom(output.parent_path().string(), arguments.values.at("hardware").front()),
+          .files = files};
+}
+
+std::optional<hardware::Device> ReadNamed(const Arguments& arguments, proto::Diagnostics* diagnostics) {
+  if (!arguments.has("hardware")) return std::nullopt;
+  return hardware::ReadDevice(arguments.values.at("hardware").front(), {}, "", diagnostics, "--hardware");
+}
+
 }  // namespace
+
+int CalibratePoints(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  proto::Diagnostics diagnostics;
+  CheckGemmWords(arguments, &diagnostics);
+  if (!arguments.has("output")) {
+    diagnostics.Error("--output", "DEVICE.textproto is wanted, which the points are written to");
+  }
+  if (arguments.has("residuals")) diagnostics.Error("--residuals", "is of gemm, not of points");
+  const std::vector<std::string> files(arguments.positional.begin() + 1, arguments.positional.end());
+  const auto rows = ReadGemms(arguments, files, &diagnostics);
+  const auto device = ReadNamed(arguments, &diagnostics);
+  std::vector<scenarios::MeasuredGemm> points;
+  if (device && diagnostics.ok()) points = scenarios::PointsOf(*device, rows, &diagnostics);
+  Print(diagnostics, err);
+  if (!diagnostics.ok() || !device) return kExitUsage;
+  out << scenarios::PointsText(*device, points);
+  const auto error = WriteNewFile(arguments.value("output"),
+                                  scenarios::MeasuredDeviceText(WrittenDevice(arguments, files), points));
+  return error ? Fail(error->message, err) : kExitDone;
+}
 
 int CalibrateGemm(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   proto::Diagnostics diagnostics;
   CheckGemmWords(arguments, &diagnostics);
   const std::vector<std::string> files(arguments.positional.begin() + 1, arguments.positional.end());
   const auto rows = ReadGemms(arguments, files, &diagnostics);
-  const std::string named = arguments.has("hardware") ? arguments.values.at("hardware").front() : "";
-  const auto read =
-      named.empty() ? std::nullopt : hardware::ReadDevice(named, {}, "", &diagnostics, "--hardware");
+  const auto read = ReadNamed(arguments, &diagnostics);
   Print(diagnostics, err);
   if (!diagnostics.ok() || !read) return kExitUsage;
   const hardware::Device& device = *read;
@@ -102,12 +136,8 @@ int CalibrateGemm(const Arguments& arguments, std::ostream& out, std::ostream& e
     if (error) return Fail(error->message, err);
   }
   if (!arguments.has("output")) return kExitDone;
-  const std::filesystem::path output = arguments.value("output");
-  const std::string from =
-      GemmDeviceSeenFrom(output.parent_path().string(), arguments.values.at("hardware").front());
-  const std::string text = scenarios::FittedGemmText(
-      {.name = output.stem().string(), .derived_from = from, .files = files}, device, calibration);
-  if (const auto error = WriteNewFile(output.string(), text)) return Fail(error->message, err);
+  const std::string text = scenarios::FittedGemmText(WrittenDevice(arguments, files), device, calibration);
+  if (const auto error = WriteNewFile(arguments.value("output"), text)) return Fail(error->message, err);
   return kExitDone;
 }
 

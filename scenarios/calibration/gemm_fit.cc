@@ -189,11 +189,6 @@ GemmPoint GemmPointOf(const MeasuredGemm& row) {
   return {hardware::WorkOfProduct(row.shape, row.format), row.seconds};
 }
 
-bool IsOf(const hardware::Device& device, const std::string& name) {
-  return name.empty() || name == device.name ||
-         std::find(device.aliases.begin(), device.aliases.end(), name) != device.aliases.end();
-}
-
 // Fills the times by the device's figures and by the fitted ones.
 void FillTimes(const hardware::Share& share, FormatFit* fit) {
   for (CalibratedGemm& row : fit->rows) {
@@ -220,13 +215,26 @@ GemmModel FitRows(const hardware::Device& device, const GemmModel& sixteen_bits,
   return WrittenModel(FitFormat(points, hardware::WholeDevice(device), fit.format, start, moves_start));
 }
 
+// Between which shapes the rows lie.
+void SetRange(FormatFit* fit) {
+  using Range = GemmModel::Range;
+  Range from = {INT64_MAX, INT64_MAX, INT64_MAX}, to;
+  for (const CalibratedGemm& row : fit->rows) {
+    const sim::GemmShape& shape = row.row.shape;
+    from = {std::min(from.m, shape.m), std::min(from.n, shape.n), std::min(from.k, shape.k)};
+    to = {std::max(to.m, shape.m), std::max(to.n, shape.n), std::max(to.k, shape.k)};
+  }
+  fit->fitted.fitted_from = from;
+  fit->fitted.fitted_to = to;
+}
+
 // Rows of this device by format, and why others are not among them. Nothing is fitted yet.
 GemmCalibration Sort(const hardware::Device& device, const std::vector<MeasuredGemm>& rows) {
   GemmCalibration calibration;
   std::map<std::string, std::size_t> left_out;
   std::map<NumberFormat, std::vector<CalibratedGemm>> formats;
   for (const MeasuredGemm& row : rows) {
-    if (IsOf(device, row.device)) {
+    if (IsOf(device, row)) {
       formats[row.format].push_back({.row = row});
     } else {
       ++left_out["of device \"" + row.device + '"'];
@@ -255,6 +263,11 @@ GemmCalibration Sort(const hardware::Device& device, const std::vector<MeasuredG
 
 }  // namespace
 
+bool IsOf(const hardware::Device& device, const MeasuredGemm& row) {
+  return row.device.empty() || row.device == device.name ||
+         std::find(device.aliases.begin(), device.aliases.end(), row.device) != device.aliases.end();
+}
+
 std::span<const GemmFigure> GemmFigures() { return kFitted; }
 
 double MeasuredSeconds(const GemmModel& model, const hardware::GemmWork& work, const hardware::Share& share) {
@@ -272,6 +285,7 @@ sim::Result<GemmCalibration> CalibrateGemms(const hardware::Device& device,
   GemmModel sixteen_bits = device.gemm[static_cast<std::size_t>(NumberFormat::kBf16)];
   for (FormatFit& fit : calibration.formats) {
     fit.fitted = FitRows(device, sixteen_bits, fit);
+    SetRange(&fit);
     if (fit.format == NumberFormat::kBf16) sixteen_bits = fit.fitted;
     FillTimes(hardware::WholeDevice(device), &fit);
   }

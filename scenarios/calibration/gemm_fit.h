@@ -60,6 +60,9 @@ struct GemmCalibration {
   std::vector<std::string> left_out;  // why rows are not among them, a line each
 };
 
+// Whether a row says that it is of this device, by its name or an alias, or of none.
+bool IsOf(const hardware::Device& device, const MeasuredGemm& row);
+
 // Rows of other devices are left out. Error: no format has enough rows.
 sim::Result<GemmCalibration> CalibrateGemms(const hardware::Device& device,
                                             const std::vector<MeasuredGemm>& rows);

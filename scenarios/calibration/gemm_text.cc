@@ -71,11 +71,20 @@ std::string RooflineText(const GemmModel& model) {
          "  fixed_us: " + FigureText(model.fixed_s * 1e6) + " }\n";
 }
 
+std::string ExtentsText(const GemmModel::Range& range) {
+  return "{ m: " + std::to_string(range.m) + "  n: " + std::to_string(range.n) +
+         "  k: " + std::to_string(range.k) + " }";
+}
+
 std::string GemmText(const std::vector<NumberFormat>& formats, const GemmModel& model,
                      const std::string& basis, const std::string& title, const std::string& note) {
   std::string text = "\ngemm {\n";
   for (const NumberFormat format : formats) text += Line("formats", hardware::ToText(format));
   text += model.kind == GemmModelKind::kTiles ? TilesText(model) : RooflineText(model);
+  if (model.fitted_to.m > 0) {
+    text += "  fitted_from " + ExtentsText(model.fitted_from) + "\n  fitted_to " +
+            ExtentsText(model.fitted_to) + '\n';
+  }
   return text + Line("basis", basis) + "  source {\n  " + Line("title", QuotedText(title)) + "  " +
          Line("note", QuotedText(note)) + "  }\n}\n";
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -102,6 +103,31 @@ TEST(Kernels, ExpertsOfTransformerEngineRunOneByOne) {
   }
   EXPECT_LT(one_by_one, 0.10);
   EXPECT_GT(together, 0.12);
+}
+
+// Between which shapes a file says that its figures were fitted, the rows lie.
+TEST(Kernels, RangesOfTheFilesAreThoseOfTheRows) {
+  using Extents = std::array<std::int64_t, 3>;
+  for (const char* name : {"a100_80_sxm", "h100_sxm", "h200_sxm", "b200_sxm", "gb200_nvl72", "l40s"}) {
+    std::map<sim::NumberFormat, std::pair<Extents, Extents>> ranges;
+    for (const scenarios::MeasuredGemm& row : RowsOf(name)) {
+      const Extents at = {row.shape.m, row.shape.n, row.shape.k};
+      auto& [from, to] = ranges.try_emplace(row.format, at, at).first->second;
+      for (std::size_t i = 0; i < 3; ++i) {
+        from[i] = std::min(from[i], at[i]);
+        to[i] = std::max(to[i], at[i]);
+      }
+    }
+    const hardware::Device device = ReadDevice(name);
+    ASSERT_GE(ranges.size(), 3u);
+    for (const auto& [format, range] : ranges) {
+      const hardware::GemmModel& model = device.gemm[static_cast<std::size_t>(format)];
+      const Extents from = {model.fitted_from.m, model.fitted_from.n, model.fitted_from.k};
+      const Extents to = {model.fitted_to.m, model.fitted_to.n, model.fitted_to.k};
+      EXPECT_EQ(from, range.first) << name << ' ' << hardware::ToText(format);
+      EXPECT_EQ(to, range.second) << name << ' ' << hardware::ToText(format);
+    }
+  }
 }
 
 }  // namespace

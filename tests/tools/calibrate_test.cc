@@ -125,8 +125,45 @@ TEST_F(CalibrateCommand, FitsMatrixProducts) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("Matrix products of \"h100_sxm\""),
                                 HasSubstr("BF16          all               588 ")));
   EXPECT_EQ(Lines(Text("off.csv")).size(), 589u);
+  EXPECT_THAT(Text("mine.textproto"), HasSubstr("fitted_to { m: 32768  n: 16384  k: 16384 }"));
   const Result used = RunWords({"run", "llama3_8b_8xh100", "--set", "hardware=" + Path("mine.textproto")});
   EXPECT_EQ(used.status, kExitDone) << used.err;
+}
+
+// The time of a point is what `orrery kernel` then says of its shape, and a report counts.
+TEST_F(CalibrateCommand, WritesMeasuredPointsThatKernelsTake) {
+  std::ofstream(Path("points.csv")) << "gpu,format,m,n,k,us\nh100_sxm,BF16,4096,6144,4096,262.5\n"
+                                       "H100,FP8,64,64,64,3.25\na100_80_sxm,BF16,1,1,1,5\n";
+  const Result result = RunWords({"calibrate", "points", Path("points.csv"), "--hardware", "h100_sxm",
+                                  "--output", Path("mine.textproto")});
+  EXPECT_EQ(result.status, kExitDone) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("BF16               1 products; the figures that the device has are"),
+                    HasSubstr("FP8 ")));
+  const Result kernel = RunWords(
+      {"kernel", "gemm", "--hardware", Path("mine.textproto"), "--shape", "4096x6144x4096", "--csv"});
+  EXPECT_THAT(kernel.out, HasSubstr("BF16,4096,6144,4096,1,262.5,")) << kernel.err;
+  EXPECT_THAT(kernel.out, HasSubstr("measurement"));
+  // LLaMA-3-8B's query, key and value product of half a sequence.
+  const Result run = RunWords({"run", "llama3_8b_8xh100", "--set", "hardware=" + Path("mine.textproto")});
+  EXPECT_EQ(run.status, kExitDone) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("in a step, by how well their times are known\n  measurement "));
+}
+
+TEST_F(CalibrateCommand, OfPointsTellsEveryMistake) {
+  std::ofstream(Path("points.csv")) << "format,m,n,k,us\nBF16,8,8,8,5\nBF16,8,8,8,6\nNVFP4,8,8,8,5\n";
+  const Result result = RunWords({"calibrate", "points", Path("points.csv"), "--hardware", "h100_sxm",
+                                  "--output", Path("mine.textproto")});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("points.csv:3: BF16 of 8 x 8 x 8 is at "),
+                                HasSubstr("points.csv:4: NVFP4 needs compute capability 10.0")));
+  EXPECT_THAT(RunWords({"calibrate", "points", Path("points.csv"), "--residuals", "a.csv"}).err,
+              AllOf(HasSubstr("--output: DEVICE.textproto is wanted"),
+                    HasSubstr("--hardware: NAME is wanted"), HasSubstr("--residuals: is of gemm")));
+  EXPECT_THAT(RunWords({"calibrate", "points", Path("points.csv"), "--hardware", "h100_sxm", "--where",
+                        "format=FP4", "--output", Path("mine.textproto")})
+                  .err,
+              HasSubstr("no row has what --where asks for"));
 }
 
 TEST_F(CalibrateCommand, OfProductsRefusesOneColumnTwiceToo) {
