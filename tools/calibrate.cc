@@ -183,24 +183,24 @@ int RunCalibrate(const Arguments& arguments, std::ostream& out, std::ostream& er
 }  // namespace
 
 Command CalibrateCommand() {
-  return {"calibrate",
-          "Fits a device's figures to measured collectives or matrix products, with errors.",
-          "(collectives | gemm) FILE... --hardware NAME... [--output DEVICE.textproto]",
-          1000,
-          {{"hardware", "NAME", "whose figures; of collectives more that share them: again", true},
-           {"where", "COLUMN=VALUE", "of a table only rows with this value in this column", true},
-           {"format", "FORMAT", "of products only those in this number format: BF16, FP8, ...", false},
-           {"collective", "NAME", "of outputs of nccl-tests that do not say: all_reduce, ...", false},
-           {"nccl", "VERSION", "of outputs that do not say; else 2.27", false},
-           {"output", "FILE", "the fitted device: what differs from NAME; never written over", false},
-           {"residuals", "FILE", "a .csv with a row for each measured one; never written over", false}},
-          "  mpirun -np 8 all_reduce_perf -b 8 -e 8G -f 2 | tee all_reduce.txt\n"
-          "  orrery calibrate collectives all_reduce.txt --hardware h100_sxm --output my_h100.textproto\n"
-          "  orrery calibrate gemm products.csv --hardware h100_sxm\n"
-          "products.csv: columns m, n, k, us; gpu, else NAME; format, else BF16. 60 rows and 10 pairs of n "
-          "and k\n"
-          "of a format are needed to fit it; fewer are compared with what NAME has.\n",
-          RunCalibrate};
+  return {
+      "calibrate",
+      "Fits a device's figures to measured collectives or matrix products, with errors.",
+      "(collectives | gemm) FILE... --hardware NAME... [--output DEVICE.textproto]",
+      1000,
+      {{"hardware", "NAME", "whose figures; of collectives more that share them: again", true},
+       {"where", "COLUMN=VALUE", "of a table only rows with this value in this column", true},
+       {"format", "FORMAT", "of products only those in this number format: BF16, FP8, ...", false},
+       {"collective", "NAME", "of outputs of nccl-tests that do not say: all_reduce, ...", false},
+       {"nccl", "VERSION", "of outputs that do not say; else 2.27", false},
+       {"output", "FILE", "the fitted device: what differs from NAME; never written over", false},
+       {"residuals", "FILE", "a .csv with a row for each measured one; never written over", false}},
+      "  mpirun -np 8 all_reduce_perf -b 8 -e 8G -f 2 | tee all_reduce.txt\n"
+      "  orrery calibrate collectives all_reduce.txt --hardware h100_sxm --output my_h100.textproto\n"
+      "  orrery calibrate gemm products.csv --hardware h100_sxm\n"
+      "products.csv: columns m, n, k, us; gpu, else NAME; format, else BF16. A format is fitted to 60 rows\n"
+      "and more, of 10 pairs of n and k and more; fewer are compared with what NAME has.\n",
+      RunCalibrate};
 }
 
 }  // namespace tools

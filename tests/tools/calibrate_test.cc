@@ -105,7 +105,7 @@ TEST_F(CalibrateCommand, RefusesWithOneLine) {
     EXPECT_EQ(Lines(result.err).size(), 1u) << result.err;
     return result.err;
   };
-  EXPECT_THAT(error({Path("rows.csv")}), HasSubstr("--hardware NAME is wanted"));
+  EXPECT_THAT(error({Path("rows.csv")}), HasSubstr("--hardware: NAME is wanted"));
   EXPECT_THAT(error({Path("rows.csv"), "--hardware", "a100_80_sxm"}),
               HasSubstr("0 rows of one node of \"a100_80_sxm\", too few to fit"));
   EXPECT_THAT(error({Path("rows.csv"), "--hardware", "h100_sxm", "--where", "source=nobody"}),

@@ -169,22 +169,38 @@ TEST(GemmFit, RefusesRowsFasterThanTheDeviceCanBe) {
   EXPECT_THAT(errors(), IsEmpty());
 }
 
-// Milliseconds are a thousand times what the device takes, and no figures of a device give them; nor do any
-// give the same time to all shapes.
-TEST(GemmFit, DoubtsFitsThatTellNoRow) {
+// By figures that tell every row: what is measured is so many times as long, so they are off by 1 - 1 /
+// factor.
+TEST(GemmFit, DoubtsWhatTellsNoRow) {
   const hardware::Device device = SomeDevice();
-  const std::vector<MeasuredGemm> good = Rows(device, sim::NumberFormat::kBf16);
-  const auto doubts = [&](double factor, double constant) {
-    std::vector<MeasuredGemm> rows = good;
-    for (MeasuredGemm& row : rows) row.seconds = constant > 0 ? constant : factor * row.seconds;
-    return DoubtsOf(CalibrateGemms(device, rows).value());
+  const auto calibration = [&](double factor) {
+    std::vector<MeasuredGemm> rows = Rows(device, sim::NumberFormat::kBf16);
+    for (MeasuredGemm& row : rows) row.seconds *= factor;
+    return ShippedGemms(device, rows);
   };
-  EXPECT_THAT(doubts(1, 0), IsEmpty());
-  EXPECT_THAT(doubts(2, 0), IsEmpty());
-  EXPECT_THAT(doubts(1000, 0),
-              testing::Contains("in BF16, half of the rows take 1e+03 times or more of what the device's "
-                                "figures give; are they in microseconds?"));
-  EXPECT_THAT(doubts(1, 1e-3), testing::Contains(HasSubstr("% off on the mean")));
+  EXPECT_THAT(DoubtsOf(calibration(1)), IsEmpty());
+  EXPECT_THAT(DoubtsOf(calibration(1.5)), IsEmpty());
+  EXPECT_THAT(DoubtsOf(calibration(3)), ElementsAre("in BF16, fits are 66.7 % off on the mean"));
+  EXPECT_THAT(
+      DoubtsOf(calibration(1000)),
+      ElementsAre("in BF16, half of the rows take 1e+03 times or more of what the device's figures give; "
+                  "are they in microseconds?",
+                  "in BF16, fits are 99.9 % off on the mean"));
+  // Five figures where a search for them ends are some, eight of fifteen most.
+  GemmCalibration ends = calibration(1);
+  const auto figures = GemmFigures();
+  const auto put = [&](std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      ends.formats[0].fitted.*figures[i].member = figures[i].low * figures[i].unit;
+    }
+  };
+  put(5);
+  EXPECT_THAT(DoubtsOf(ends), IsEmpty());
+  put(8);
+  EXPECT_THAT(
+      DoubtsOf(ends),
+      ElementsAre("in BF16, 8 of 15 figures are at the ends of their ranges: efficiency, relative_128x128, "
+                  "relative_128x64, prologue_k, wave_overlap, long_kernel_loss, split_fixed_us, fixed_us"));
 }
 
 TEST(GemmFit, FormatsThatHadTheFiguresOfAFittedOneFollowIt) {
