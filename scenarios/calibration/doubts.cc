@@ -15,7 +15,7 @@ namespace {
 
 std::string Rounded(double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
+  std::snprintf(text, sizeof text, "%.4g", value);
   return text;
 }
 
@@ -49,9 +49,9 @@ void AddUnitDoubt(std::vector<double> ratios, const std::string& what, std::vect
   const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
   std::nth_element(ratios.begin(), middle, ratios.end());
   if (*middle<kAnotherUnit&& * middle> 1 / kAnotherUnit) return;
-  doubts->push_back(what + "half of the rows take " + Rounded(*middle) + " times " +
-                    (*middle > 1 ? "or more" : "or less") +
-                    " of what the device's figures give; are they in microseconds?");
+  doubts->push_back(what + "half of the rows take " + Rounded(*middle) +
+                    " times what the device's figures give, or " + (*middle > 1 ? "more" : "less") +
+                    "; are they in microseconds?");
 }
 
 void AddErrorDoubt(const ErrorsOfRows& fitted, const ErrorsOfRows& held_out, const std::string& what,
