@@ -194,7 +194,7 @@ TEST_F(CalibrateCommand, RefusesTimesOfAnotherUnit) {
   const Result fast = Calibrate({Path("fast.csv"), "--hardware", "h100_sxm"});
   EXPECT_EQ(fast.status, kExitUsage);
   EXPECT_THAT(fast.err,
-              AllOf(HasSubstr("fast.csv:2: 0.0372 us; "),
+              AllOf(HasSubstr("fast.csv:2: 0.03723 us; "),
                     HasSubstr(" times as fast as the links of the node"), HasSubstr("more lines)")));
   const Result slow =
       Calibrate({Path("slow.csv"), "--hardware", "h100_sxm", "--output", Path("mine.textproto")});

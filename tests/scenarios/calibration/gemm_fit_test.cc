@@ -183,7 +183,7 @@ TEST(GemmFit, DoubtsWhatTellsNoRow) {
   EXPECT_THAT(DoubtsOf(calibration(3)), ElementsAre("in BF16, fits are 66.7 % off on the mean"));
   EXPECT_THAT(
       DoubtsOf(calibration(1000)),
-      ElementsAre("in BF16, half of the rows take 1e+03 times or more of what the device's figures give; "
+      ElementsAre("in BF16, half of the rows take 1000 times what the device's figures give, or more; "
                   "are they in microseconds?",
                   "in BF16, fits are 99.9 % off on the mean"));
   // Five figures where a search for them ends are some, eight of fifteen most.
