@@ -162,10 +162,10 @@ struct Verdict {
   std::string note;                     // what no part of the step has: data loading
 };
 
-// One figure of the device that the result leans on.
+// One figure of the device, or of the model of its host, that results can lean on.
 struct Provenance {
   std::string key, value, basis, source;
-  bool used = false;  // this result depends on it
+  bool used = false;  // this result can change with it
 };
 
 struct Report {

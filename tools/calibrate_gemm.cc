@@ -1,31 +1,19 @@
 #include "tools/calibrate_gemm.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
-#include <system_error>
 #include <utility>
 
 #include "hardware/device_reader.h"
+#include "scenarios/calibration/doubts.h"
 #include "scenarios/calibration/gemm_text.h"
 #include "scenarios/calibration/measured_points.h"
 #include "tools/calibrate_parts.h"
-#include "tools/import_job.h"
+#include "tools/new_file.h"
 
 namespace tools {
 namespace {
-
-// What is wrong with a file that is asked for, before any is read.
-void CheckGemmOutput(const Arguments& arguments, const std::string& flag, const std::string& ending,
-                     proto::Diagnostics* diagnostics) {
-  if (!arguments.has(flag)) return;
-  const std::string path = arguments.value(flag);
-  std::error_code error;
-  if (!path.ends_with(ending)) {
-    diagnostics->Error("--" + flag + ' ' + path, "the name of a " + ending + " is wanted");
-  } else if (std::filesystem::exists(path, error)) {
-    diagnostics->Error("--" + flag + ' ' + path, "is there already; it is not written over");
-  }
-}
 
 // What is wrong with the words.
 void CheckGemmWords(const Arguments& arguments, proto::Diagnostics* diagnostics) {
@@ -33,22 +21,9 @@ void CheckGemmWords(const Arguments& arguments, proto::Diagnostics* diagnostics)
   if (arguments.positional.size() < 2) {
     diagnostics->Error(what, "wanted `orrery calibrate " + what + " TABLE.csv --hardware NAME`");
   }
-  if (!arguments.has("hardware")) {
-    diagnostics->Error("--hardware",
-                       "NAME is wanted, whose figures are fitted; `orrery list hardware` names them");
-  } else if (arguments.values.at("hardware").size() > 1) {
+  CheckWords(arguments, {"collective", "nccl"}, diagnostics);
+  if (arguments.has("hardware") && arguments.values.at("hardware").size() > 1) {
     diagnostics->Error("--hardware", "one is wanted: products are of one device");
-  }
-  for (const char* flag : {"collective", "nccl"}) {
-    if (arguments.has(flag)) {
-      diagnostics->Error(std::string("--") + flag, "is of collectives, not of " + what);
-    }
-  }
-  CheckGemmOutput(arguments, "output", ".textproto", diagnostics);
-  CheckGemmOutput(arguments, "residuals", ".csv", diagnostics);
-  const std::string name = std::filesystem::path(arguments.value("output")).stem().string();
-  if (arguments.has("output") && !IsName(name)) {
-    diagnostics->Error("--output", '"' + name + "\" is no name of letters, digits, '_', '.' and '-'");
   }
 }
 
@@ -61,32 +36,38 @@ std::vector<scenarios::MeasuredGemm> ReadGemms(const Arguments& arguments,
   if (arguments.has("format") && !format)
     diagnostics->Error("--format " + name, "is no number format; BF16, FP8, ...");
   std::vector<scenarios::MeasuredGemm> rows;
+  bool any = false, says_format = false;
+  RefuseTwice(files, diagnostics);
   for (const std::string& file : files) {
     std::string text;
     if (!proto::ReadFile(file, &text, diagnostics)) continue;
     const auto table = scenarios::ReadCsv(file, text, diagnostics);
     if (!table) continue;
     for (scenarios::MeasuredGemm& row : scenarios::ReadMeasuredGemms(*table, where, diagnostics)) {
+      any = true;
+      says_format = says_format || row.says_format;
       if (!format || row.format == *format) rows.push_back(std::move(row));
     }
+  }
+  if (any && rows.empty() && diagnostics->ok()) {
+    diagnostics->Error("--format " + name, says_format
+                                               ? "no row is in it"
+                                               : "no table has a column \"format\", so all rows are BF16");
   }
   return rows;
 }
 
-// `path` as a file in `folder` would name it; names of the catalogue stay.
-std::string GemmDeviceSeenFrom(const std::string& folder, const std::string& path) {
-  if (path.find('/') == std::string::npos && !path.ends_with(".textproto") && !path.ends_with(".json")) {
-    return path;
-  }
-  return std::filesystem::path(path).lexically_proximate(folder.empty() ? "." : folder).string();
+// Too few rows of every format are compared, but nothing is fitted to them.
+std::vector<std::string> WhyNotWritten(const scenarios::GemmCalibration& calibration) {
+  const bool fitted = std::any_of(calibration.formats.begin(), calibration.formats.end(),
+                                  [](const scenarios::FormatFit& fit) { return fit.enough(); });
+  return fitted ? scenarios::DoubtsOf(calibration) : calibration.notes;
 }
 
 // As the file to write will say where it is from; REQUIRES: --output
 scenarios::FittedDevice WrittenDevice(const Arguments& arguments, const std::vector<std::string>& files) {
-  const std::filesystem::path output = arguments.value("output");
-  return {.name = output.stem().string(),
-          .derived_from =
-              GemmDeviceSeenFrom(output.parent_path().string(), arguments.values.at("hardware").front()),
+  return {.name = std::filesystem::path(arguments.value("output")).stem().string(),
+          .derived_from = DerivedFrom(arguments),
           .files = files};
 }
 
@@ -108,7 +89,11 @@ int CalibratePoints(const Arguments& arguments, std::ostream& out, std::ostream&
   const auto rows = ReadGemms(arguments, files, &diagnostics);
   const auto device = ReadNamed(arguments, &diagnostics);
   std::vector<scenarios::MeasuredGemm> points;
-  if (device && diagnostics.ok()) points = scenarios::PointsOf(*device, rows, &diagnostics);
+  if (device && diagnostics.ok()) {
+    RefuseNameOf(*device, arguments, &diagnostics);
+    scenarios::RefuseTooFast(*device, rows, &diagnostics);
+    points = scenarios::PointsOf(*device, rows, &diagnostics);
+  }
   Print(diagnostics, err);
   if (!diagnostics.ok() || !device) return kExitUsage;
   out << scenarios::PointsText(*device, points);
@@ -126,6 +111,12 @@ int CalibrateGemm(const Arguments& arguments, std::ostream& out, std::ostream& e
   Print(diagnostics, err);
   if (!diagnostics.ok() || !read) return kExitUsage;
   const hardware::Device& device = *read;
+  RefuseNameOf(device, arguments, &diagnostics);
+  scenarios::RefuseTooFast(device, rows, &diagnostics);
+  if (!diagnostics.ok()) {
+    Print(diagnostics, err);
+    return kExitUsage;
+  }
   auto calibrated = scenarios::CalibrateGemms(device, rows);
   if (!calibrated.ok()) return Fail(calibrated.error().message, err);
   scenarios::GemmCalibration calibration = std::move(calibrated).value();
@@ -137,8 +128,7 @@ int CalibrateGemm(const Arguments& arguments, std::ostream& out, std::ostream& e
   }
   if (!arguments.has("output")) return kExitDone;
   const std::string text = scenarios::FittedGemmText(WrittenDevice(arguments, files), device, calibration);
-  if (const auto error = WriteNewFile(arguments.value("output"), text)) return Fail(error->message, err);
-  return kExitDone;
+  return WriteDevice(arguments, WhyNotWritten(calibration), text, err);
 }
 
 }  // namespace tools

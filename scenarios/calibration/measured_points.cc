@@ -32,7 +32,7 @@ std::vector<MeasuredGemm> PointsOf(const hardware::Device& device, const std::ve
   std::map<std::tuple<NumberFormat, std::int64_t, std::int64_t, std::int64_t>, std::string> seen;
   std::vector<MeasuredGemm> points;
   for (const MeasuredGemm& row : rows) {
-    if (!IsOf(device, row)) continue;
+    if (!IsOfDevice(device, row.device)) continue;
     const sim::GemmShape& s = row.shape;
     const auto [first, added] = seen.insert({{row.format, s.m, s.n, s.k}, row.place()});
     if (!hardware::SupportsFormat(device, row.format)) {

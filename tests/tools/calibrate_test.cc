@@ -105,7 +105,7 @@ TEST_F(CalibrateCommand, RefusesWithOneLine) {
     EXPECT_EQ(Lines(result.err).size(), 1u) << result.err;
     return result.err;
   };
-  EXPECT_THAT(error({Path("rows.csv")}), HasSubstr("--hardware NAME is wanted"));
+  EXPECT_THAT(error({Path("rows.csv")}), HasSubstr("--hardware: NAME is wanted"));
   EXPECT_THAT(error({Path("rows.csv"), "--hardware", "a100_80_sxm"}),
               HasSubstr("0 rows of one node of \"a100_80_sxm\", too few to fit"));
   EXPECT_THAT(error({Path("rows.csv"), "--hardware", "h100_sxm", "--where", "source=nobody"}),
@@ -192,6 +192,10 @@ TEST_F(CalibrateCommand, RefusesWhatNoFileNeeds) {
     EXPECT_EQ(Lines(result.err).size(), 1u) << result.err;
     return result.err;
   };
+  EXPECT_THAT(error({Path("rows.csv"), "--format", "BF16"}),
+              HasSubstr("--format: is of gemm, not of collectives"));
+  EXPECT_THAT(error({Path("rows.csv"), "--output", Path("h100_sxm.textproto")}),
+              HasSubstr("\"h100_sxm\" is the device that is fitted"));
   EXPECT_THAT(error({Path("rows.csv"), "--nccl", "2.27"}),
               HasSubstr("--nccl 2.27: tables say it in their column \"nccl\"; leave it out"));
   EXPECT_THAT(error({Path("rows.csv"), "--collective", "all_gather"}),
@@ -210,6 +214,98 @@ TEST_F(CalibrateCommand, RefusesWhatNoFileNeeds) {
               HasSubstr("--hardware h200_sxm: no row is of this device"));
   EXPECT_THAT(error({Path("rows.csv"), "--hardware", "h100_sxm"}),
               HasSubstr("--hardware h100_sxm: is given twice; once is wanted"));
+}
+
+// Milliseconds, or bus bandwidths in MB/s, in the place of what is wanted: nothing is written.
+TEST_F(CalibrateCommand, RefusesTimesOfAnotherUnit) {
+  const auto table = [&](const char* name, double factor) {
+    std::ofstream rows(Path(name));
+    rows << "source,gpu,ranks,nodes,nccl,collective,bytes,time_us\n";
+    for (std::int64_t bytes = 4 << 20; bytes <= std::int64_t{1} << 32; bytes *= 2) {
+      rows << "lab,h100_sxm,8,1,2.27,all_gather," << bytes << ','
+           << factor * (25 + static_cast<double>(bytes) * 7 / 8 / 300e3) << '\n';
+    }
+  };
+  table("fast.csv", 1e-3);
+  table("slow.csv", 1e3);
+  const Result fast = Calibrate({Path("fast.csv"), "--hardware", "h100_sxm"});
+  EXPECT_EQ(fast.status, kExitUsage);
+  EXPECT_THAT(fast.err,
+              AllOf(HasSubstr("fast.csv:2: 0.03723 us; "),
+                    HasSubstr(" times as fast as the links of the node"), HasSubstr("more lines)")));
+  const Result slow =
+      Calibrate({Path("slow.csv"), "--hardware", "h100_sxm", "--output", Path("mine.textproto")});
+  EXPECT_EQ(slow.status, kExitUsage);
+  EXPECT_THAT(slow.out, HasSubstr("doubtful: half of the rows take "));
+  EXPECT_THAT(slow.err, HasSubstr("mine.textproto: not written: half of the rows take "));
+  EXPECT_FALSE(std::filesystem::exists(Path("mine.textproto")));
+}
+
+// Five shapes that somebody measured: their errors, and no device.
+TEST_F(CalibrateCommand, ComparesAFewMatrixProductsAndWritesNothing) {
+  std::ofstream table(Path("five.csv"));
+  table << "m,n,k,us\n";
+  for (const int m : {512, 1024, 2048, 4096, 8192}) table << m << ",8192,8192," << m * 0.22 << '\n';
+  table.close();
+  const Result shown = RunWords({"calibrate", "gemm", Path("five.csv"), "--hardware", "h100_sxm"});
+  EXPECT_EQ(shown.status, kExitDone) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("BF16          all                 5 "),
+                               HasSubstr("note: in BF16, 5 rows of 1 pair of n and k are too few to fit"),
+                               HasSubstr("without a column \"format\" are taken as BF16")));
+  const Result written = RunWords(
+      {"calibrate", "gemm", Path("five.csv"), "--hardware", "h100_sxm", "--output", Path("mine.textproto")});
+  EXPECT_EQ(written.status, kExitUsage);
+  EXPECT_THAT(written.err, HasSubstr("mine.textproto: not written: in BF16, 5 rows of 1 pair"));
+  EXPECT_FALSE(std::filesystem::exists(Path("mine.textproto")));
+}
+
+TEST_F(CalibrateCommand, OfProductsTellsTheRealCause) {
+  std::ofstream(Path("other.csv")) << "gpu,m,n,k,us\na100_80_sxm,512,512,512,50\n";
+  std::ofstream(Path("plain.csv")) << "m,n,k,us\n512,512,512,50\n";
+  std::ofstream(Path("nvfp4.csv")) << "format,m,n,k,us\nNVFP4,512,512,512,50\n";
+  const auto error = [&](const std::string& file, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"calibrate", "gemm", Path(file), "--hardware", "h100_sxm"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Result result = RunWords(words);
+    EXPECT_EQ(result.status, kExitUsage);
+    EXPECT_EQ(Lines(result.err).size(), 1u) << result.err;
+    return result.err;
+  };
+  EXPECT_THAT(error("other.csv", {}),
+              HasSubstr("no rows to compare with \"h100_sxm\": 1 row of device \"a100"));
+  EXPECT_THAT(error("nvfp4.csv", {}), HasSubstr("1 row in NVFP4 of which the device has no peak"));
+  EXPECT_THAT(error("plain.csv", {"--format", "FP8"}),
+              HasSubstr("--format FP8: no table has a column \"format\", so all rows are BF16"));
+  EXPECT_THAT(error("nvfp4.csv", {"--format", "FP8"}), HasSubstr("--format FP8: no row is in it"));
+  EXPECT_THAT(error("plain.csv", {Path("plain.csv")}), HasSubstr("is given twice; once is wanted"));
+  EXPECT_THAT(error("plain.csv", {"--output", Path("h100_sxm.textproto")}),
+              HasSubstr("\"h100_sxm\" is the device that is fitted; the new one needs a name of its own"));
+  EXPECT_THAT(error("plain.csv", {"--output", Path(".textproto")}),
+              HasSubstr("a name in front of .textproto, not hidden"));
+  EXPECT_THAT(error("plain.csv", {"--residuals", Path(".csv")}), HasSubstr("a name in front of .csv"));
+}
+
+// A link that leads nowhere is somebody's all the same.
+TEST_F(CalibrateCommand, WritesThroughNoLink) {
+  std::filesystem::create_symlink(Path("nowhere.textproto"), Path("link.textproto"));
+  std::filesystem::create_symlink(Path("nowhere.csv"), Path("link.csv"));
+  const Result result = Calibrate({Path("rows.csv"), "--hardware", "h100_sxm", "--output",
+                                   Path("link.textproto"), "--residuals", Path("link.csv")});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("link.textproto: is there already; it is not written over"),
+                                HasSubstr("link.csv: is there already")));
+  EXPECT_TRUE(std::filesystem::is_symlink(Path("link.textproto")));
+  EXPECT_FALSE(std::filesystem::exists(Path("nowhere.textproto")));
+}
+
+// What is simulated is no measurement.
+TEST_F(CalibrateCommand, ReadsNoOutputOfOrreryCollective) {
+  const Result simulated = RunWords({"collective", "all_reduce", "-b", "1M", "-e", "4M"});
+  std::ofstream(Path("own.txt")) << simulated.out;
+  const Result result = Calibrate({Path("own.txt"), "--hardware", "h100_sxm"});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_EQ(Lines(result.err).size(), 1u) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("`orrery collective` printed this, which measures nothing"));
 }
 
 // Of one size no fit tells latency from rate.
