@@ -195,7 +195,7 @@ TEST_F(CalibrateCommand, RefusesWhatNoFileNeeds) {
   EXPECT_THAT(error({Path("rows.csv"), "--format", "BF16"}),
               HasSubstr("--format: is of gemm, not of collectives"));
   EXPECT_THAT(error({Path("rows.csv"), "--output", Path("h100_sxm.textproto")}),
-              HasSubstr("\"h100_sxm\" is the device that is fitted"));
+              HasSubstr("\"h100_sxm\" is the device that it derives from"));
   EXPECT_THAT(error({Path("rows.csv"), "--nccl", "2.27"}),
               HasSubstr("--nccl 2.27: tables say it in their column \"nccl\"; leave it out"));
   EXPECT_THAT(error({Path("rows.csv"), "--collective", "all_gather"}),
@@ -278,8 +278,9 @@ TEST_F(CalibrateCommand, OfProductsTellsTheRealCause) {
               HasSubstr("--format FP8: no table has a column \"format\", so all rows are BF16"));
   EXPECT_THAT(error("nvfp4.csv", {"--format", "FP8"}), HasSubstr("--format FP8: no row is in it"));
   EXPECT_THAT(error("plain.csv", {Path("plain.csv")}), HasSubstr("is given twice; once is wanted"));
-  EXPECT_THAT(error("plain.csv", {"--output", Path("h100_sxm.textproto")}),
-              HasSubstr("\"h100_sxm\" is the device that is fitted; the new one needs a name of its own"));
+  EXPECT_THAT(
+      error("plain.csv", {"--output", Path("h100_sxm.textproto")}),
+      HasSubstr("\"h100_sxm\" is the device that it derives from; the new one needs a name of its own"));
   EXPECT_THAT(error("plain.csv", {"--output", Path(".textproto")}),
               HasSubstr("a name in front of .textproto, not hidden"));
   EXPECT_THAT(error("plain.csv", {"--residuals", Path(".csv")}), HasSubstr("a name in front of .csv"));
