@@ -21,7 +21,7 @@ Share WholeDevice(const Device& device);
 
 // Every kernel takes at least the device's minimum time. While communication
 // kernels hold SMs, matrix products and attention have the SMs that are left,
-// in new waves; memory-bound kernels the memory rate that is left.
+// in new waves; memory-bound kernels need only the memory rate that is left.
 class DeviceCostModel final : public CostModel {
  public:
   explicit DeviceCostModel(const Device& device, CostOptions options = {});
@@ -39,7 +39,6 @@ class DeviceCostModel final : public CostModel {
   Device device_;
   CostOptions options_;
   Share alone_;
-  Share beside_communication_;
 };
 
 }  // namespace hardware

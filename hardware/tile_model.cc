@@ -110,12 +110,24 @@ TileWork WorkOfTile(const Tile& tile, const GemmModel& model, const GemmWork& wo
   return t;
 }
 
+// Waves of tiles on the SMs of the share. What lets waves overlap is chosen for the whole device, so they do
+// not where some of its SMs are taken: tiles that find none wait for a tile's whole time. Blocks of a
+// persistent kernel that find none wait until the others have done all their tiles.
+double Waves(double tiles, const GemmModel& model, const Share& share) {
+  const double all = share.sms_of_whole_device;
+  const auto waves_on = [&](double sms) {
+    return (1 - model.wave_overlap) * Cover(tiles, sms) + model.wave_overlap * std::max(tiles / sms, 1.0);
+  };
+  if (share.sms >= all) return waves_on(share.sms);
+  if (share.persistent_products) return waves_on(all) * Cover(std::min(tiles, all), share.sms);
+  return Cover(tiles, share.sms);
+}
+
 // By tiles, k in `parts`.
 double TiledSeconds(const TileWork& tile, double parts, const GemmModel& model, const Extents& e,
                     const Share& share) {
   const double tiles = e.batch * tile.down * tile.across * parts;
-  const double waves = (1 - model.wave_overlap) * Cover(tiles, share.sms) +
-                       model.wave_overlap * std::max(tiles / share.sms, 1.0);
+  const double waves = Waves(tiles, model, share);
   const double depth = Cover(e.k, parts * kInstructionK) * kInstructionK + model.prologue_k;
   const double cold = depth * tile.cold * std::max(tiles / share.sms, 1.0);
   const double seconds = FourNorm(waves * depth * tile.step, cold);
@@ -128,15 +140,22 @@ double TiledSeconds(const TileWork& tile, double parts, const GemmModel& model, 
 double MatrixUnitSeconds(const GemmModel& model, const GemmWork& work, const Caching& caching, double derate,
                          const Share& share) {
   const Extents e(work.shape);
+  // Libraries choose the tile for the whole device, whatever runs beside the product.
+  Share whole = share;
+  whole.sms = static_cast<std::int32_t>(share.sms_of_whole_device);
   double best = work.shape.m == 1 ? e.k * model.row_k_s : 0;
+  double here = best;
   for (const Tile& tile : kTiles) {
     const TileWork one = WorkOfTile(tile, model, work, caching, derate, share);
     for (double parts = 1; parts <= model.most_parts; parts *= 2) {
       if (parts > 1 && e.k < parts * kSmallestPart) break;
-      const double seconds = TiledSeconds(one, parts, model, e, share);
-      if (best == 0 || seconds < best) best = seconds;
+      const double seconds = TiledSeconds(one, parts, model, e, whole);
+      if (best > 0 && seconds >= best) continue;
+      best = seconds;
+      here = whole.sms == share.sms ? seconds : TiledSeconds(one, parts, model, e, share);
     }
   }
+  best = here;
   return best * (1 + model.long_kernel_loss * best / (best + kLongKernel));
 }
 

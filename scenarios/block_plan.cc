@@ -12,7 +12,7 @@ PhaseTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::Kerne
   for (const sim::Kernel& kernel : kernels) {
     const hardware::KernelTimes times = cost.TimeOf(kernel);
     const sim::Duration launch = cost.LaunchTimeOf(kernel);
-    sum = sum + PhaseTimes{{times.alone, times.beside_communication}, launch, launch};
+    sum = sum + PhaseTimes{times, launch, launch};
   }
   return sum;
 }

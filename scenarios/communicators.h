@@ -103,6 +103,8 @@ class Communicators {
   // DeepEP's, where the scenario has them move such a collective; else nothing, and the device's count.
   std::optional<hardware::CollectiveTiming> OwnTimingOf(const GroupState& group, const Collective& collective,
                                                         const sim::CollectiveRequest& request) const;
+  // The device's, or with that timing instead of NCCL's, which must outlive them.
+  CollectiveCosts CostsOf(const std::optional<hardware::CollectiveTiming>& own) const;
 
   void Disagree(const GroupState& group, std::uint32_t turn, std::uint32_t member,
                 const Collective& collective);

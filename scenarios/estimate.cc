@@ -268,7 +268,7 @@ std::string Engineering(double value) {
 
 // Whether some phase of a block takes as long as a kernel may be said to take.
 bool HasEndlessWork(const StagePlan& plan) {
-  const auto endless = [](const PhaseTimes& t) { return t.beside_communication >= hardware::kLongestKernel; };
+  const auto endless = [](const PhaseTimes& t) { return t.longest() >= hardware::kLongestKernel; };
   return endless(plan.optimizer) ||
          std::any_of(plan.blocks.begin(), plan.blocks.end(), [&](const BlockPlan& b) {
            return endless(b.before_gather) || endless(b.main) || endless(b.after_reduce) ||
