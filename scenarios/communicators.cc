@@ -132,13 +132,14 @@ sim::CommunicationId Communicators::Create(GroupState& group, const Collective& 
                 collective.inside,
                 collective.uneven,
                 own_reduce ? collective.task_class : sim::TaskClass{},
-                by_deepep && collective.homeward};
+                by_deepep && collective.homeward,
+                collective.copy_engines};
   auto at = group.traffic.find(key);
   if (at == group.traffic.end()) {
     const sim::CollectiveRequest request = RequestOf(group, collective);
     const auto own = OwnTimingOf(group, collective, request);
-    const sim::TrafficDescription traffic =
-        LowerCollective(scenario_.fabric, CostsOf(own), request, group.devices);
+    sim::TrafficDescription traffic = LowerCollective(scenario_.fabric, CostsOf(own), request, group.devices);
+    if (collective.copy_engines) traffic.taken.sms = 0;
     at = group.traffic.emplace(key, builder_->AddTraffic(traffic)).first;
   }
   return builder_->AddCommunication(at->second);
@@ -152,7 +153,8 @@ sim::CommunicationId Communicators::CreateTransfers(GroupState& group, const Col
   IssuedChunks& issued = group.chunks.emplace_back();
   const sim::CollectiveRequest request = RequestOf(group, collective);
   const auto own = OwnTimingOf(group, collective, request);
-  const ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, CostsOf(own), request, group.devices);
+  ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, CostsOf(own), request, group.devices);
+  if (collective.copy_engines) chunked.rendezvous.taken.sms = 0;
   const sim::CommunicationId enter = builder_->AddCommunication(builder_->AddTraffic(chunked.rendezvous));
   const sim::TrafficDescription nothing{
       .name = chunked.rendezvous.name, .size = collective.size, .taken = chunked.rendezvous.taken};
