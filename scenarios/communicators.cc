@@ -155,9 +155,11 @@ sim::CommunicationId Communicators::CreateTransfers(GroupState& group, const Col
   const auto own = OwnTimingOf(group, collective, request);
   ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, CostsOf(own), request, group.devices);
   if (collective.copy_engines) chunked.rendezvous.taken.sms = 0;
+  const sim::DeviceTaken taken = chunked.rendezvous.taken;
+  chunked.rendezvous.taken.memory = 0;  // nothing moves yet
   const sim::CommunicationId enter = builder_->AddCommunication(builder_->AddTraffic(chunked.rendezvous));
   const sim::TrafficDescription nothing{
-      .name = chunked.rendezvous.name, .size = collective.size, .taken = chunked.rendezvous.taken};
+      .name = chunked.rendezvous.name, .size = collective.size, .taken = taken};
   issued.leave = builder_->AddCommunication(builder_->AddTraffic(nothing));
   if (!group.closing.valid()) group.closing = builder_->AddStream(group.ranks[0], stream_kind);
   const sim::TaskId closing = builder_->Seat(group.closing, issued.leave, collective.task_class, label);

@@ -232,7 +232,10 @@ void Executor::StartWork(TaskId task, const Place& at) {
 void Executor::Arrive(TaskId seat, const Place& at) {
   const CommunicationId c = program_.communication_of(at);
   const Traffic& traffic = traffic_of(c);
-  if (traffic.taken.sms > 0) Take(program_.rank_of(at), {.sms = traffic.taken.sms, .memory = 0});
+  // One without flows stands for others' that move meanwhile.
+  const DeviceTaken taken = {.sms = traffic.taken.sms,
+                             .memory = traffic.flows > 0 ? 0 : traffic.taken.memory};
+  if (taken != DeviceTaken()) Take(program_.rank_of(at), taken);
   if (--left_[c.pos()] > 0) return;
   timeline_.begin[c.pos()] = now_;
   left_[c.pos()] = traffic.flows;
@@ -265,8 +268,7 @@ void Executor::StartTraffic(CommunicationId c) {
 
 void Executor::EndCommunication(CommunicationId c) {
   const Traffic& traffic = traffic_of(c);
-  const DeviceTaken given = {.sms = -traffic.taken.sms,
-                             .memory = traffic.flows > 0 ? -traffic.taken.memory : 0};
+  const DeviceTaken given = {.sms = -traffic.taken.sms, .memory = -traffic.taken.memory};
   for (const TaskId seat : program_.seats_of(c)) {
     const Place at = program_.PlaceOf(seat);
     if (given != DeviceTaken()) Take(program_.rank_of(at), given);

@@ -32,8 +32,8 @@ inline constexpr std::uint64_t kWakeupsBetweenQuestions = 1 << 16;
 // for has ended. Work on a compute stream runs at the speed of its slow-down
 // table. Communications that sit on its rank take SMs from their arrival (a
 // waiting NCCL kernel spins), and some of the memory's rate while their bytes
-// flow. When what is taken changes, what is left of the work is stretched by
-// its time then / its time before, rounded up to a picosecond.
+// flow (one without flows: from its arrival). When what is taken changes, what is left of the work is
+// stretched by its time then / its time before, rounded up to a picosecond.
 //
 // A run that was told to stop gives what it has: Timeline::stopped.
 //
