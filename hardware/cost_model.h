@@ -6,15 +6,12 @@
 
 #include "sim/base/kernel.h"
 #include "sim/base/units.h"
+#include "sim/base/work_times.h"
 
 namespace hardware {
 
-// The slow-down table of one kernel: how long it takes alone, and while
-// communication kernels hold some of the SMs.
-struct KernelTimes {
-  sim::Duration alone;
-  sim::Duration beside_communication;
-};
+// The slow-down table of one kernel.
+using KernelTimes = sim::WorkTimes;
 
 // No kernel is said to take longer: what would is refused before it is simulated.
 inline constexpr sim::Duration kLongestKernel = sim::Duration::Milliseconds(100'000'000);  // 1e5 s

@@ -124,8 +124,15 @@ struct MemoryBoundModel {
 
 // What NCCL's kernels take from compute kernels that run beside them.
 struct Interference {
-  std::int32_t communication_sms = 0;     // one SM a channel
-  double communication_memory_share = 0;  // of the memory's rate, 0 ... 1
+  // SMs of sends and receives and of what else NCCL's tuner counts no channels of; 0: no communication
+  // takes any, nor of the memory's rate.
+  std::int32_t communication_sms = 0;
+  double memory_bytes_per_wire_byte = 0;  // that the memory moves for a byte of bus bandwidth
+  // Of what makes memory-bound work longer, products and attention take so much too, if their own bytes are
+  // not more: 0 ... 1.
+  double stalled_part = 0;
+  // Matrix products launch a block for each SM, whoever holds it, and give each its tiles beforehand.
+  bool persistent_products = false;
 };
 
 using sim::Protocol;

@@ -92,7 +92,9 @@ void ConvertCompute(const Hardware& message, Device* device) {
   device->minimum_kernel_s = message.kernel().minimum_us() * kMicro;
   device->random_data_derate = message.kernel().random_data_derate();
   device->interference = {.communication_sms = message.interference().communication_sms(),
-                          .communication_memory_share = message.interference().communication_memory_share()};
+                          .memory_bytes_per_wire_byte = message.interference().memory_bytes_per_wire_byte(),
+                          .stalled_part = message.interference().stalled_part(),
+                          .persistent_products = message.interference().persistent_products()};
 }
 
 // NCCL counts links, of 25 GB/s each way up to Hopper and 50 from Blackwell on.

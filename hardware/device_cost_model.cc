@@ -18,29 +18,36 @@ Share WholeDevice(const Device& device) {
   return {.sms = device.sms,
           .memory_bytes_per_s = device.memory_rate.bytes_per_second(),
           .sms_of_whole_device = static_cast<double>(device.sms),
-          .l2_bytes = static_cast<double>(device.l2.count())};
+          .l2_bytes = static_cast<double>(device.l2.count()),
+          .persistent_products = device.interference.persistent_products};
 }
 
 DeviceCostModel::DeviceCostModel(const Device& device, CostOptions options)
-    : device_(device), options_(options), alone_(WholeDevice(device)) {
-  beside_communication_ = alone_;
-  beside_communication_.sms = device.sms - device.interference.communication_sms;
-  beside_communication_.memory_bytes_per_s *= 1 - device.interference.communication_memory_share;
-  CHECK(beside_communication_.sms >= 1 && beside_communication_.memory_bytes_per_s > 0);
-}
+    : device_(device), options_(options), alone_(WholeDevice(device)) {}
 
 KernelTimes DeviceCostModel::TimeOf(const sim::Kernel& kernel) const {
-  double alone = Seconds(kernel, alone_);
-  // Fewer SMs can only hurt: a smaller tile may fit the odd count better by
-  // chance, which no library would find.
-  double beside = std::max(alone, Seconds(kernel, beside_communication_));
-  if (const MeasuredProduct* measured = FindMeasured(device_, kernel)) {
-    beside *= measured->seconds / alone;  // slowed down as the model would be
-    alone = measured->seconds;
+  const MeasuredProduct* measured = FindMeasured(device_, kernel);
+  const double told = Seconds(kernel, alone_);
+  // A measured product is slowed down as the model would be.
+  const double scale = measured != nullptr ? measured->seconds / told : 1;
+  const double alone = told * scale;
+  const auto whole = [](double seconds) {
+    return sim::Duration::FromSeconds(std::min(seconds, kLongestKernel.seconds()));
+  };
+  KernelTimes times(whole(alone), whole(alone));
+  Share share = alone_;
+  share.memory_bytes_per_s = alone_.memory_bytes_per_s / 2;
+  times.memory = whole(std::max(alone, scale * Seconds(kernel, share))) - times.alone;
+  if (kernel.kind == sim::KernelKind::kMemory) return times;
+  times.memory = std::max(times.memory, whole(device_.interference.stalled_part * alone));
+  share = alone_;
+  double longest = alone;
+  for (std::size_t level = 0; level < sim::kSmsTaken.size(); ++level) {
+    share.sms = std::max(device_.sms - sim::kSmsTaken[level], 1);
+    longest = std::max(longest, scale * Seconds(kernel, share));
+    times.beside[level] = whole(longest);
   }
-  const double longest = kLongestKernel.seconds();
-  return {.alone = sim::Duration::FromSeconds(std::min(alone, longest)),
-          .beside_communication = sim::Duration::FromSeconds(std::min(beside, longest))};
+  return times;
 }
 
 KernelParts DeviceCostModel::PartsOf(const sim::Kernel& kernel) const {

@@ -31,7 +31,7 @@ struct KernelParts {
 // (Device::measured_products), which takes the measured one. Products that run one by one fill
 // the device each by itself. While communication
 // kernels hold SMs, matrix products and attention have the SMs that are left,
-// in new waves; memory-bound kernels the memory rate that is left.
+// in new waves; memory-bound kernels need only the memory rate that is left.
 class DeviceCostModel final : public CostModel {
  public:
   explicit DeviceCostModel(const Device& device, CostOptions options = {});
@@ -54,7 +54,6 @@ class DeviceCostModel final : public CostModel {
   Device device_;
   CostOptions options_;
   Share alone_;
-  Share beside_communication_;
 };
 
 }  // namespace hardware

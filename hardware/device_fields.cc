@@ -96,7 +96,8 @@ constexpr Range kRanges[] = {
     {"Kernel.minimum_us", 0, false, 1000},
     {"Kernel.random_data_derate", kLeast, true, 1},
     {"Interference.communication_sms", 0, true, 4095},
-    {"Interference.communication_memory_share", 0, true, 0.99},
+    {"Interference.memory_bytes_per_wire_byte", 0, true, 16},
+    {"Interference.stalled_part", 0, true, 1},
     {"Collective.base_us", 0, true, 1e5},
     {"Collective.step_inside_us", 0, true, 1e5},
     {"Collective.step_inside_multi_node_us", 0, true, 1e5},
@@ -167,6 +168,8 @@ constexpr std::array kOptional = {"Hardware.aliases",
                                   "Hardware.exchanges",
                                   "Node.cpu",
                                   "Node.nvlink",
+                                  "Interference.stalled_part",
+                                  "Interference.persistent_products",
                                   "Node.nic",
                                   "Node.host_bridge",
                                   "Node.between_sockets",
@@ -238,6 +241,8 @@ class FieldChecker {
       case pb::FieldDescriptor::CPPTYPE_ENUM:
         CheckEnum(*reflection.GetEnum(message, &field), place);
         break;
+      case pb::FieldDescriptor::CPPTYPE_BOOL:
+        break;  // both are legal
       case pb::FieldDescriptor::CPPTYPE_STRING:
         CheckText(reflection.GetString(message, &field), place);
         break;

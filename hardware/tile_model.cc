@@ -105,6 +105,19 @@ TileWork WorkOfTile(const Tile& tile, const GemmModel& model, const GemmWork& wo
   return t;
 }
 
+// Waves of tiles on the SMs of the share. What lets waves overlap is chosen for the whole device, so they do
+// not where some of its SMs are taken: tiles that find none wait for a tile's whole time. Blocks of a
+// persistent kernel that find none wait until the others have done all their tiles.
+double Waves(double tiles, const GemmModel& model, const Share& share) {
+  const double all = share.sms_of_whole_device;
+  const auto waves_on = [&](double sms) {
+    return (1 - model.wave_overlap) * Cover(tiles, sms) + model.wave_overlap * std::max(tiles / sms, 1.0);
+  };
+  if (share.sms >= all) return waves_on(share.sms);
+  if (share.persistent_products) return waves_on(all) * Cover(std::min(tiles, all), share.sms);
+  return Cover(tiles, share.sms);
+}
+
 // By tiles, k in `parts`: all, and what only multiplying and only loading would take.
 struct TiledTime {
   double seconds, multiply_s, load_s;
@@ -112,8 +125,7 @@ struct TiledTime {
 TiledTime TimeOfTiles(const TileWork& tile, double parts, const GemmModel& model, const Extents& e,
                       const Share& share) {
   const double tiles = e.batch * tile.down * tile.across * parts;
-  const double waves = (1 - model.wave_overlap) * Cover(tiles, share.sms) +
-                       model.wave_overlap * std::max(tiles / share.sms, 1.0);
+  const double waves = Waves(tiles, model, share);
   const double depth = Cover(e.k, parts * kInstructionK) * kInstructionK + model.prologue_k;
   const double cold = depth * tile.cold * std::max(tiles / share.sms, 1.0);
   TiledTime time{FourNorm(waves * depth * tile.step, cold), waves * depth * tile.multiply,
@@ -135,15 +147,22 @@ struct TileChoice {
 TileChoice FastestTile(const GemmModel& model, const GemmWork& work, const Caching& caching, double derate,
                        const Share& share) {
   const Extents e(work.shape);
+  // Libraries choose the tile for the whole device, whatever runs beside the product.
+  Share whole = share;
+  whole.sms = static_cast<std::int32_t>(share.sms_of_whole_device);
   TileChoice best;
   if (work.shape.m == 1) best.time.seconds = best.time.load_s = e.k * model.row_k_s;
   for (const Tile& tile : kTiles) {
     const TileWork one = WorkOfTile(tile, model, work, caching, derate, share);
     for (double parts = 1; parts <= model.most_parts; parts *= 2) {
       if (parts > 1 && e.k < parts * kSmallestPart) break;
-      const TiledTime time = TimeOfTiles(one, parts, model, e, share);
+      const TiledTime time = TimeOfTiles(one, parts, model, e, whole);
       if (best.time.seconds == 0 || time.seconds < best.time.seconds) best = {time, &tile, parts};
     }
+  }
+  if (best.tile != nullptr && share.sms < whole.sms) {
+    const TileWork one = WorkOfTile(*best.tile, model, work, caching, derate, share);
+    best.time = TimeOfTiles(one, best.parts, model, e, share);
   }
   const double loss = 1 + model.long_kernel_loss * best.time.seconds / (best.time.seconds + kLongKernel);
   best.time = {best.time.seconds * loss, best.time.multiply_s * loss, best.time.load_s};

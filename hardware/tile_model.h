@@ -17,7 +17,9 @@
 // much of x is there is 1 / (1 + (x / that part)^4).
 //
 // One tile more than a wave holds costs a whole wave where waves do not overlap:
-// that is why 108 SMs run 109 tiles no faster than 216.
+// that is why 108 SMs run 109 tiles no faster than 216. Beside communication that holds
+// SMs they never do, and the tile is the one that is fastest on the whole device. Hopper's
+// kernels are persistent: a block an SM of the whole device, each with its tiles from the start.
 //
 // Leaves out: clocks by the data's bits (Device::random_data_derate), libraries'
 // imperfect choice of tiles, operands read again for each wave (no device's fit gained
@@ -41,6 +43,7 @@ struct Share {
   double memory_bytes_per_s = 0;   // > 0, the data sheet's rate or what is left of it
   double sms_of_whole_device = 0;  // one SM's rate is the device's over this
   double l2_bytes = 0;
+  bool persistent_products = false;  // as Interference's
 };
 
 // A product and the bytes of one number of its operands, scales included.

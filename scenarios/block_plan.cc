@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "models/memory.h"
+#include "sim/base/check.h"
 
 namespace scenarios {
 
@@ -12,7 +14,7 @@ PhaseTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::Kerne
   for (const sim::Kernel& kernel : kernels) {
     const hardware::KernelTimes times = cost.TimeOf(kernel);
     const sim::Duration launch = cost.LaunchTimeOf(kernel);
-    sum = sum + PhaseTimes{{times.alone, times.beside_communication}, launch, launch};
+    sum = sum + PhaseTimes{times, launch, launch};
   }
   return sum;
 }
@@ -76,7 +78,58 @@ AgainPlan PlanAgain(const hardware::CostModel& cost, const models::Again& again,
           .travel = again.travel};
 }
 
+// One piece of the rows that these kernels work on. Products read all of their second operand each time.
+std::vector<sim::Kernel> PieceOf(std::span<const sim::Kernel> kernels, std::int64_t pieces) {
+  std::vector<sim::Kernel> piece(kernels.begin(), kernels.end());
+  for (sim::Kernel& kernel : piece) {
+    std::int64_t whole = 0;
+    if (kernel.kind == sim::KernelKind::kGemm) {
+      const sim::GemmShape& shape = kernel.gemm;
+      whole = std::min(kernel.bytes.count(), shape.n * shape.k * shape.batch * sim::ByteWidth(kernel.format));
+      kernel.gemm.m = (shape.m + pieces - 1) / pieces;
+    }
+    kernel.flops = sim::Flops(kernel.flops.count() / pieces);
+    kernel.bytes = sim::Bytes(whole + (kernel.bytes.count() - whole) / pieces);
+  }
+  return piece;
+}
+
+bool IsProduct(const sim::Kernel& kernel) { return kernel.kind == sim::KernelKind::kGemm; }
+
 }  // namespace
+
+PiecedPlan PlanPieces(const hardware::CostModel& cost, const models::Block& block, std::int64_t pieces) {
+  // The parts of a phase: up to its first product, and from its last one on.
+  const auto head = [](std::span<const sim::Kernel> all) {
+    const auto at = std::find_if(all.begin(), all.end(), IsProduct);
+    CHECK(at != all.end());
+    return all.first(static_cast<std::size_t>(at - all.begin()) + 1);
+  };
+  const auto tail = [](std::span<const sim::Kernel> all) {
+    const auto at = std::find_if(all.rbegin(), all.rend(), IsProduct);
+    CHECK(at != all.rend());
+    return all.last(static_cast<std::size_t>(at - all.rbegin()) + 1);
+  };
+  const auto time = [&](std::span<const sim::Kernel> kernels) {
+    return TimesOf(cost, std::vector<sim::Kernel>(kernels.begin(), kernels.end()));
+  };
+  const bool core_apart = !block.context.pieces.empty();  // attention's last product is then behind the core
+  const std::span<const sim::Kernel> main(block.main), after(block.context.after), back(block.backward_main);
+  const auto first = head(main), last = tail(core_apart ? after : main), first_back = head(back);
+  const auto rest = main.subspan(first.size());
+  // What the group's members made of this rank's rows, read, and the sum written.
+  const std::int64_t row_bytes = block.reduce_forward.count() / pieces;
+  sim::Kernel sum{.name = "piece_sum", .kind = sim::KernelKind::kMemory};
+  sum.bytes = sim::Bytes((pieces + 1) * row_bytes);
+  return {.pieces = pieces,
+          .gathered = TimesOf(cost, PieceOf(first, pieces)),
+          .main = time(core_apart ? rest : rest.first(rest.size() - last.size())),
+          .after_core = core_apart ? time(after.first(after.size() - last.size())) : PhaseTimes(),
+          .scattered = TimesOf(cost, PieceOf(last, pieces)),
+          .sum = TimesOf(cost, {sum}),
+          .gathered_back = TimesOf(cost, PieceOf(first_back, pieces)),
+          .backward_main = time(back.subspan(first_back.size()))};
+}
 
 BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block, Recompute recompute) {
   return {.name = block.name,

@@ -14,6 +14,8 @@ namespace scenarios {
 
 PhaseTimes TimesOf(const hardware::CostModel& cost, const std::vector<sim::Kernel>& kernels);
 BlockPlan PlanBlock(const hardware::CostModel& cost, const models::Block& block, Recompute recompute);
+// For PlanBlock's `pieced`. REQUIRES: both ways gather and the forward scatters; rows divide by `pieces`
+PiecedPlan PlanPieces(const hardware::CostModel& cost, const models::Block& block, std::int64_t pieces);
 ExpertPlan PlanExperts(const hardware::CostModel& cost, const models::SpreadExperts& experts);
 
 }  // namespace scenarios

@@ -137,15 +137,17 @@ BlockWriter::Phases BlockWriter::InputHalfOf(const BlockPlan& block) const {
 }
 
 BlockWriter::ForwardPhases BlockWriter::AllOf(const BlockPlan& block) const {
+  const bool in_pieces = block.pieced.pieces > 1;
   return {.before_gather = block.before_gather,
-          .main = block.main,
-          .after_core = block.context.after,
-          .after_reduce = block.after_reduce,
+          .main = in_pieces ? block.pieced.main : block.main,
+          .after_core = in_pieces ? block.pieced.after_core : block.context.after,
+          .after_reduce = in_pieces ? block.pieced.sum + block.after_reduce : block.after_reduce,
           .experts = block.experts.empty() ? PhaseTimes() : ExpertsOf(block).forward,
           .gather = block.gather_forward,
           .reduce = block.reduce_forward,
           .gather_output = block.gather_output,
-          .small_reduces = block.small_reduces};
+          .small_reduces = block.small_reduces,
+          .in_pieces = in_pieces};
 }
 
 BlockWriter::ForwardPhases BlockWriter::AgainOf(const BlockPlan& block) const {
@@ -174,8 +176,12 @@ void BlockWriter::Forward(const BlockPlan& block, const ForwardPhases& phases, c
   if (sequence && job_.scenario.layout.tensor > 1 && phases.gather > sim::Bytes()) {
     tape_->Work(work, task_class, label);
     work = {};
-    tape_->WaitFor(Tensor(CollectiveKind::kAllGather, phases.gather,
-                          LabelOf(job_.names.gather, label.micro_batch, label.layer)));
+    if (phases.in_pieces) {
+      work = GatherInPieces(phases.gather, block.pieced.gathered, block.pieced.pieces, label, task_class);
+    } else {
+      tape_->WaitFor(Tensor(CollectiveKind::kAllGather, phases.gather,
+                            LabelOf(job_.names.gather, label.micro_batch, label.layer)));
+    }
   }
   work = work + phases.main;
   if (!block.context.pieces.empty() && phases.core) {
@@ -194,7 +200,10 @@ void BlockWriter::Forward(const BlockPlan& block, const ForwardPhases& phases, c
       tape_->WaitFor(Tensor(CollectiveKind::kAllGather, phases.gather_output,
                             LabelOf(job_.names.gather, label.micro_batch, label.layer)));
     }
-    if (phases.reduce > sim::Bytes()) {
+    if (phases.in_pieces) {
+      ScatterInPieces(work, phases.reduce, block.pieced.scattered, block.pieced.pieces, label, task_class);
+      work = {};
+    } else if (phases.reduce > sim::Bytes()) {
       tape_->Work(work, task_class, label);
       work = {};
       tape_->WaitFor(Tensor(sequence ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
@@ -209,12 +218,18 @@ void BlockWriter::Backward(const BlockPlan& block, const Phases& phases, const s
   const bool sequence = job_.scenario.layout.sequence;
   const bool communicates = job_.scenario.layout.tensor > 1;
   const auto named = [&](std::uint16_t name) { return LabelOf(name, label.micro_batch, label.layer); };
+  const bool in_pieces = block.pieced.pieces > 1;  // backwards in halves have none
   PhaseTimes work = phases.head;
   sim::TaskId input_gathered;
   if (communicates && sequence && block.gather_backward > sim::Bytes()) {
     tape_->Work(work, TaskClass::kBackward, label);
     work = {};
-    tape_->WaitFor(Tensor(CollectiveKind::kAllGather, block.gather_backward, named(job_.names.gather)));
+    if (in_pieces) {
+      work = GatherInPieces(block.gather_backward, block.pieced.gathered_back, block.pieced.pieces, label,
+                            TaskClass::kBackward);
+    } else {
+      tape_->WaitFor(Tensor(CollectiveKind::kAllGather, block.gather_backward, named(job_.names.gather)));
+    }
   }
   // What runs again with communication of its own does so before anything else is gathered.
   const bool early = block.again.moves();
@@ -223,7 +238,7 @@ void BlockWriter::Backward(const BlockPlan& block, const Phases& phases, const s
     input_gathered = Tensor(CollectiveKind::kAllGather, block.gather_again, named(job_.names.gather));
   }
   if (!early) work = RecomputeSelected(block, work, label);
-  work = work + phases.main;
+  work = work + (in_pieces ? block.pieced.backward_main : phases.main);
   if (!block.context.pieces.empty()) work = context_.Backward(block.context, work, label);
   if (communicates && block.reduce_backward > sim::Bytes()) {
     tape_->Work(work, TaskClass::kBackward, label);

@@ -49,8 +49,9 @@ class BlockWriter {
     PhaseTimes before_gather, main, after_core, after_reduce, experts;
     sim::Bytes gather, reduce, gather_output;
     std::int64_t small_reduces = 0;
-    bool core = true;    // that lies in block.context
-    bool travel = true;  // tokens, to experts that are spread
+    bool in_pieces = false;  // what is gathered and scattered: as block.pieced
+    bool core = true;        // that lies in block.context
+    bool travel = true;      // tokens, to experts that are spread
   };
   ForwardPhases AllOf(const BlockPlan& block) const;
   ForwardPhases AgainOf(const BlockPlan& block) const;
@@ -70,6 +71,15 @@ class BlockWriter {
   void ForwardSpread(const BlockPlan& block, const ForwardPhases& phases, const sim::Label& label,
                      sim::TaskClass task_class);
   void BackwardSpread(const BlockPlan& block, const Phases& phases, const sim::Label& label);
+  // A product in pieces behind a gather, each as soon as its rows are here: the rank's own first, the others
+  // passed on round the group meanwhile. Returns the last, which is not written yet.
+  PhaseTimes GatherInPieces(sim::Bytes size, const PhaseTimes& piece, std::int64_t pieces,
+                            const sim::Label& label, sim::TaskClass task_class);
+  // `before` and a product in pieces, each sent to the rank whose rows they are while the next is made, its
+  // own last. What comes next waits for the others'.
+  void ScatterInPieces(PhaseTimes before, sim::Bytes size, const PhaseTimes& piece, std::int64_t pieces,
+                       const sim::Label& label, sim::TaskClass task_class);
+  sim::TaskId MovePiece(sim::Bytes size, std::int64_t pieces, std::uint16_t name, const sim::Label& label);
   // The shared experts, which the tensor group cuts. Returns what their result waits for.
   sim::TaskId SharedForward(const ForwardPhases& phases, const sim::Label& label, sim::TaskClass task_class);
   sim::TaskId SharedBackward(const BlockPlan& block, const Phases& phases, const sim::Label& label);

@@ -17,7 +17,7 @@ sim::TrafficDescription StorageTraffic(std::string name, sim::Bytes bytes, const
   return {.name = std::move(name),
           .size = bytes,
           .latency = route.latency,
-          .holds_sms = false,
+          .taken = {},
           .flows = {std::move(flow)}};
 }
 
@@ -29,7 +29,7 @@ CheckpointWriter::CheckpointWriter(const Scenario& scenario, sim::ProgramBuilder
       write_(builder->Name("write checkpoint")),
       written_(builder->Name("all have written")),
       go_on_(builder->Name("go on after save")),
-      nothing_(builder->AddTraffic({.name = "rendezvous", .holds_sms = false})),
+      nothing_(builder->AddTraffic({.name = "rendezvous", .taken = {}})),
       copies_(plan_.rank_bytes.size()),
       writes_(plan_.rank_bytes.size()),
       written_at_(plan_.rank_bytes.size()) {

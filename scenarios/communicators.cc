@@ -112,6 +112,15 @@ std::optional<hardware::CollectiveTiming> Communicators::OwnTimingOf(
   return ExchangeTiming(*figures, scenario_.device.node, experts.deepep_sms, request, *of);
 }
 
+CollectiveCosts Communicators::CostsOf(const std::optional<hardware::CollectiveTiming>& own) const {
+  CollectiveCosts costs(scenario_.device);
+  if (!own) return costs;
+  costs.timing = std::span(&*own, 1);
+  costs.nccl = nullptr;
+  if (costs.sms > 0) costs.sms = static_cast<std::int32_t>(scenario_.experts.deepep_sms);
+  return costs;
+}
+
 sim::CommunicationId Communicators::Create(GroupState& group, const Collective& collective,
                                            sim::StreamKind stream_kind, sim::Label label) {
   if (scenario_.fidelity == Fidelity::kChunk) return CreateTransfers(group, collective, stream_kind, label);
@@ -123,13 +132,14 @@ sim::CommunicationId Communicators::Create(GroupState& group, const Collective& 
                 collective.inside,
                 collective.uneven,
                 own_reduce ? collective.task_class : sim::TaskClass{},
-                by_deepep && collective.homeward};
+                by_deepep && collective.homeward,
+                collective.copy_engines};
   auto at = group.traffic.find(key);
   if (at == group.traffic.end()) {
     const sim::CollectiveRequest request = RequestOf(group, collective);
     const auto own = OwnTimingOf(group, collective, request);
-    const CollectiveCosts costs = own ? CollectiveCosts(std::span(&*own, 1)) : scenario_.device;
-    const sim::TrafficDescription traffic = LowerCollective(scenario_.fabric, costs, request, group.devices);
+    sim::TrafficDescription traffic = LowerCollective(scenario_.fabric, CostsOf(own), request, group.devices);
+    if (collective.copy_engines) traffic.taken.sms = 0;
     at = group.traffic.emplace(key, builder_->AddTraffic(traffic)).first;
   }
   return builder_->AddCommunication(at->second);
@@ -143,10 +153,13 @@ sim::CommunicationId Communicators::CreateTransfers(GroupState& group, const Col
   IssuedChunks& issued = group.chunks.emplace_back();
   const sim::CollectiveRequest request = RequestOf(group, collective);
   const auto own = OwnTimingOf(group, collective, request);
-  const CollectiveCosts costs = own ? CollectiveCosts(std::span(&*own, 1)) : scenario_.device;
-  const ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, costs, request, group.devices);
+  ChunkedTraffic chunked = LowerIntoChunks(scenario_.fabric, CostsOf(own), request, group.devices);
+  if (collective.copy_engines) chunked.rendezvous.taken.sms = 0;
+  const sim::DeviceTaken taken = chunked.rendezvous.taken;
+  chunked.rendezvous.taken.memory = 0;  // nothing moves yet
   const sim::CommunicationId enter = builder_->AddCommunication(builder_->AddTraffic(chunked.rendezvous));
-  const sim::TrafficDescription nothing{.name = chunked.rendezvous.name, .size = collective.size};
+  const sim::TrafficDescription nothing{
+      .name = chunked.rendezvous.name, .size = collective.size, .taken = taken};
   issued.leave = builder_->AddCommunication(builder_->AddTraffic(nothing));
   if (!group.closing.valid()) group.closing = builder_->AddStream(group.ranks[0], stream_kind);
   const sim::TaskId closing = builder_->Seat(group.closing, issued.leave, collective.task_class, label);
@@ -160,7 +173,7 @@ sim::CommunicationId Communicators::CreateTransfers(GroupState& group, const Col
       channel = group.channels.emplace(edge, builder_->AddStream(group.ranks[member], stream_kind)).first;
     }
     sim::TrafficDescription traffic = transfer.traffic;
-    traffic.holds_sms = false;  // the members' seats do
+    traffic.taken = {};  // the members' seats do
     const sim::TaskId task =
         builder_->Seat(channel->second, builder_->AddCommunication(builder_->AddTraffic(traffic)),
                        collective.task_class, label);
@@ -186,7 +199,7 @@ sim::TaskId Communicators::SendOrReceive(std::size_t slot, sim::Rank from, sim::
           LowerCollective(scenario_.fabric, scenario_.device, sim::CollectiveKind::kSendRecv, size, devices);
       // A waiting receive must not slow its rank down for as long as the
       // pipeline is idle; what one point-to-point channel takes is left out.
-      traffic.holds_sms = false;
+      traffic.taken = {};
       at = sends_.emplace(key, builder_->AddTraffic(traffic)).first;
     }
     communication = builder_->AddCommunication(at->second);

@@ -31,6 +31,7 @@ struct Collective {
   sim::Bytes inside = {};                 // see sim::CollectiveRequest
   sim::Uneven uneven = sim::Uneven::kNo;  // as the scenario's experts are loaded
   bool homeward = false;                  // of experts' all-to-alls: a combine
+  bool copy_engines = false;              // it holds no SMs
 };
 
 // The algorithm that the scenario has instead of NCCL's choice: training.tensor_all_reduce.
@@ -81,8 +82,10 @@ class Communicators {
     std::vector<sim::TaskId> first_transfers = {};
     std::vector<std::uint32_t> first_senders = {};
   };
-  // What collectives of a group have alike that are the same traffic; the last: on the way home.
-  using Key = std::tuple<sim::CollectiveKind, sim::Bytes, sim::Bytes, sim::Uneven, sim::TaskClass, bool>;
+  // What collectives of a group have alike that are the same traffic; the last: on the way home, and by copy
+  // engines.
+  using Key =
+      std::tuple<sim::CollectiveKind, sim::Bytes, sim::Bytes, sim::Uneven, sim::TaskClass, bool, bool>;
   struct GroupState {
     std::vector<sim::Rank> ranks;
     std::vector<std::uint32_t> devices;
@@ -103,6 +106,8 @@ class Communicators {
   // DeepEP's, where the scenario has them move such a collective; else nothing, and the device's count.
   std::optional<hardware::CollectiveTiming> OwnTimingOf(const GroupState& group, const Collective& collective,
                                                         const sim::CollectiveRequest& request) const;
+  // The device's, or with that timing instead of NCCL's, which must outlive them.
+  CollectiveCosts CostsOf(const std::optional<hardware::CollectiveTiming>& own) const;
 
   void Disagree(const GroupState& group, std::uint32_t turn, std::uint32_t member,
                 const Collective& collective);

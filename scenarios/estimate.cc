@@ -102,6 +102,14 @@ class Counter {
     transfers_ += group.channels * loops * steps;
     tasks_ += 2;  // members enter and leave
   }
+  // A gather or scatter in pieces, and its product: so many tasks more than without.
+  void Pieces(sim::Bytes size, std::int64_t pieces) {
+    const auto moves = static_cast<double>(pieces - 1);
+    tasks_ += 2 * moves - 1;
+    if (!chunks_) return;
+    tasks_ += moves;  // members enter and leave
+    transfers_ += moves * ChunksOf(sim::Bytes(size.count() / pieces));
+  }
   void Tensor(sim::Bytes size, bool all_reduce) {
     if (size > sim::Bytes()) Ring(size, tensor_, (all_reduce ? 2 : 1) * (tensor_.members - 1));
   }
@@ -186,13 +194,19 @@ class Counter {
     tasks_ += 1;
     if (scenario_.layout.tensor == 1) return;
     tasks_ += (block.reduce_forward > sim::Bytes() ? 2 : 0) + 2 * static_cast<double>(block.small_reduces);
-    Tensor(block.reduce_forward, !sequence);
+    const bool in_pieces = block.pieced.pieces > 1;
+    if (in_pieces) {
+      Pieces(block.gather_forward, block.pieced.pieces);
+      Pieces(block.reduce_forward, block.pieced.pieces);
+    } else {
+      Tensor(block.reduce_forward, !sequence);
+    }
     tasks_ += block.gather_output > sim::Bytes() ? 2 : 0;
     Tensor(block.gather_output, false);
     for (std::int64_t i = 0; i < block.small_reduces; ++i) Tensor(block.small_reduce, true);
     if (!sequence) return;
     tasks_ += block.gather_forward > sim::Bytes() ? 2 : 0;
-    Tensor(block.gather_forward, false);
+    if (!in_pieces) Tensor(block.gather_forward, false);
   }
 
   // What selective recomputation runs, and the work before it that becomes a task of its own.
@@ -219,7 +233,11 @@ class Counter {
     Tensor(block.reduce_backward, !sequence);
     if (!sequence) return;
     tasks_ += (block.gather_backward > sim::Bytes() ? 2 : 0) + (block.gather_again > sim::Bytes() ? 1 : 0);
-    Tensor(block.gather_backward, false);
+    if (block.pieced.pieces > 1) {
+      Pieces(block.gather_backward, block.pieced.pieces);
+    } else {
+      Tensor(block.gather_backward, false);
+    }
     Tensor(block.gather_again, false);
   }
 
@@ -268,7 +286,7 @@ std::string Engineering(double value) {
 
 // Whether some phase of a block takes as long as a kernel may be said to take.
 bool HasEndlessWork(const StagePlan& plan) {
-  const auto endless = [](const PhaseTimes& t) { return t.beside_communication >= hardware::kLongestKernel; };
+  const auto endless = [](const PhaseTimes& t) { return t.longest() >= hardware::kLongestKernel; };
   return endless(plan.optimizer) ||
          std::any_of(plan.blocks.begin(), plan.blocks.end(), [&](const BlockPlan& b) {
            return endless(b.before_gather) || endless(b.main) || endless(b.after_reduce) ||

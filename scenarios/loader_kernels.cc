@@ -65,11 +65,34 @@ void ReadTensorAllReduce(const config::Training& in, const Block& block, Scenari
   }
 }
 
+void ReadTensorOverlap(const config::Training& in, const Block& block, Scenario* scenario) {
+  if (in.tensor_overlap() != config::TensorOverlap::PIPELINED) return;
+  const Pipeline& pipeline = scenario->pipeline;
+  if (scenario->layout.tensor == 1) {
+    return block.Error("tensor_overlap",
+                       "layout.tensor is 1: nothing is gathered in tensor groups; NONE is wanted");
+  }
+  if (!scenario->layout.sequence) {
+    return block.Error(
+        "tensor_overlap",
+        "without layout.sequence tensor groups reduce whole tensors, which is not simulated piece by "
+        "piece; layout.sequence: true or NONE is wanted");
+  }
+  if (pipeline.splits_backward() || pipeline.delays_weight_gradients) {
+    return block.Error("tensor_overlap", "not simulated with backwards in halves; NONE is wanted");
+  }
+  if (scenario->model.has_latent()) {
+    return block.Error("tensor_overlap", "not simulated with latent attention; NONE is wanted");
+  }
+  scenario->training.tensor_overlap = true;
+}
+
 }  // namespace
 
 void ReadOwnKernels(const config::Scenario& in, const Block& top, Scenario* scenario) {
   ReadDeepEp(in.experts(), top.Of("experts"), scenario);
   ReadTensorAllReduce(in.training(), top.Of("training"), scenario);
+  ReadTensorOverlap(in.training(), top.Of("training"), scenario);
 }
 
 }  // namespace scenarios

@@ -90,8 +90,8 @@ void WarnFarGroups(const Block& top, Scenario* scenario);
 // Legal, but with experts farther away than they seem.
 void WarnSpread(const Block& top, Scenario* scenario);
 void CheckDispatch(const Block& top, const Scenario& scenario);
-// What is not left to NCCL: DeepEP's kernels, all-reduces of tensor groups. REQUIRES: no errors so far, the
-// fabric was built
+// What is not left to NCCL: DeepEP's kernels, all-reduces of tensor groups, what travels in pieces. REQUIRES:
+// no errors so far, the fabric was built
 void ReadOwnKernels(const orrery::config::Scenario& in, const Block& top, Scenario* scenario);
 // `folder` is where files beside the scenario are; empty for an embedded one.
 void ReadPipeline(const orrery::config::Scenario& in, const Block& top, const std::string& folder,

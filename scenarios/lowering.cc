@@ -226,6 +226,22 @@ class Planner {
   std::map<sim::Algorithm, Planned> plans_;
 };
 
+// What it takes of each member's device: an SM a channel, and of the memory's rate what its bytes move there
+// at the rate that they have on the idle fabric.
+sim::DeviceTaken TakenBy(const CollectiveCosts& costs, const sim::CollectiveRequest& request,
+                         const Candidate& candidate) {
+  sim::DeviceTaken taken;
+  if (costs.sms > 0) taken.sms = candidate.way.channels > 0 ? candidate.way.channels : costs.sms;
+  const sim::Duration moving = candidate.way.idle - candidate.lowered.traffic.latency;
+  if (moving <= sim::Duration() || costs.sms == 0) return taken;
+  const sim::Fraction bus = sim::BusBandwidthFactor(request.kind, request.group.size());
+  const double bytes = static_cast<double>(request.size.count()) * static_cast<double>(bus.numerator) /
+                       static_cast<double>(bus.denominator);
+  const double part = costs.memory_of_rate * bytes / moving.seconds();
+  taken.memory = static_cast<std::int32_t>(std::min(part, 1.0) * sim::kWholeMemory);
+  return taken;
+}
+
 }  // namespace
 
 sim::Communicator CommunicatorOf(const topologies::Fabric& fabric, std::span<const std::uint32_t> devices) {
@@ -283,6 +299,7 @@ WayAndTraffic LowerByWay(const topologies::Fabric& fabric, const CollectiveCosts
     return {std::nullopt, {.name = sim::ToText(planner.request().kind), .size = planner.request().size}};
   }
   Candidate taken = planner.Take();
+  taken.lowered.traffic.taken = TakenBy(costs, planner.request(), taken);
   return {taken.way, std::move(taken.lowered.traffic), taken.lowered.fill.spread};
 }
 
@@ -302,6 +319,7 @@ ChunkedTraffic LowerIntoChunks(const topologies::Fabric& fabric, const Collectiv
   const Candidate taken = planner.Take();
   const Lowered& whole = taken.lowered;
   chunked.rendezvous.latency = whole.traffic.latency - whole.fill.inside;  // the transfers fill by themselves
+  chunked.rendezvous.taken = TakenBy(costs, planner.request(), taken);
   sim::CollectiveRequest same = planner.request();
   if (sim::FunctionOf(same.kind)) same.algorithm = taken.way.algorithm;
 

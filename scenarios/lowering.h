@@ -35,7 +35,11 @@ inline constexpr sim::Bytes kNcclChunk{std::int64_t{2} << 20};
 // What collectives cost on one kind of device, and who chooses how they are done.
 struct CollectiveCosts {
   CollectiveCosts(const hardware::Device& device)  // NOLINT: implicit on purpose
-      : timing(device.collective_timing), nccl(&device.nccl) {}
+      : timing(device.collective_timing),
+        nccl(&device.nccl),
+        sms(device.interference.communication_sms),
+        memory_of_rate(device.interference.memory_bytes_per_wire_byte /
+                       device.memory_rate.bytes_per_second()) {}
   // Without a tuner: what is fastest on the idle fabric.
   template <typename Timings>
   requires std::convertible_to<Timings, std::span<const hardware::CollectiveTiming>> CollectiveCosts(
@@ -44,6 +48,9 @@ struct CollectiveCosts {
 
   std::span<const hardware::CollectiveTiming> timing;  // RING's serve sends and receives too, if P2P has none
   const sim::NcclSetup* nccl = nullptr;
+  // SMs of each member, where NCCL's tuner does not count channels; 0: none, whatever it counts.
+  std::int32_t sms = 1;
+  double memory_of_rate = 0;  // of the memory's rate, for a byte per second of bus bandwidth
 };
 
 // One way to do a collective.

@@ -102,6 +102,7 @@ struct Training {
   Offload offload;
   bool mtp = false;  // the model's prediction modules are trained
   CustomAllReduce tensor_all_reduce = CustomAllReduce::kNone;
+  bool tensor_overlap = false;  // gathers and scatters piece by piece beside their products
 };
 
 // What a framework's preset gave where the scenario does not say.

@@ -122,6 +122,12 @@ class Planner {
   // Embedding and head are never recomputed.
   std::uint32_t Add(const models::Block& block, Recompute recompute = Recompute::kNone) {
     plan_->blocks.push_back(PlanBlock(cost_, block, recompute));
+    // Of experts, embedding and head nothing does; their products are not between a gather and a scatter.
+    const std::string_view name = block.name;
+    if (scenario_.training.tensor_overlap && (name == "attention" || name == "mlp") &&
+        block.reduce_forward > sim::Bytes() && block.gather_backward > sim::Bytes()) {
+      plan_->blocks.back().pieced = PlanPieces(cost_, block, scenario_.layout.tensor);
+    }
     return static_cast<std::uint32_t>(plan_->blocks.size() - 1);
   }
 

@@ -60,6 +60,18 @@ struct AgainPlan {
 };
 
 // The phases of models::Block with their times.
+// A block whose gathers and scatters travel in pieces of the rows, beside products in the same pieces. Each
+// phase is of one piece.
+struct PiecedPlan {
+  std::int64_t pieces = 1;     // 1: it does not
+  PhaseTimes gathered = {};    // up to the product behind the forward's gather, which is no part of `main`
+  PhaseTimes main = {};        // BlockPlan::main without both
+  PhaseTimes after_core = {};  // likewise ContextPlan::after
+  PhaseTimes scattered = {};   // from the product in front of the forward's scatter on
+  PhaseTimes sum = {};         // adds up what the others sent; of all pieces
+  PhaseTimes gathered_back = {}, backward_main = {};  // the same of the backward's gather
+};
+
 struct BlockPlan {
   const char* name = "";
   PhaseTimes before_gather = {}, main = {}, after_reduce = {};
@@ -82,6 +94,7 @@ struct BlockPlan {
   // StagePlan::blocks: the same of a sequence's second, third, ... part; none where they are as this one.
   std::vector<std::uint32_t> later_parts = {};
   SplitBackward split = {};
+  PiecedPlan pieced = {};
 };
 
 // What is cast of a unit's weights before a pass.

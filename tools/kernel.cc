@@ -80,7 +80,7 @@ std::vector<std::string> IdleSets(const Arguments& arguments, const KernelReques
 constexpr const char* kExplanation =
     R"(orrery kernel says what a step is charged for a kernel by itself, its launch apart.
 
-us         the time; beside: while communication kernels hold some of the SMs and of the memory's rate.
+us         the time; beside: while communication holds interference.communication_sms of the SMs.
 TFLOP/s    multiply-adds count two; of attention those that the mask leaves. peak%: of the data sheet's.
 MB         read and written at least, each tensor once; GB/s is that over the time, FLOP/B the FLOPs over it.
 bound      what takes longest: launch (the start of the kernel, or the least time of any), tensor (matrix

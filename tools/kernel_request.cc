@@ -23,7 +23,7 @@ constexpr std::string_view kGemmFlags[] = {"shape",      "format",        "count
 constexpr std::string_view kAttentionFlags[] = {"batch",    "heads",     "kv-heads", "sequence", "keys",
                                                 "head-dim", "value-dim", "full",     "window",   "kind",
                                                 "backward", "paged",     "beside"};
-constexpr std::string_view kMemoryFlags[] = {"bytes", "class", "beside"};
+constexpr std::string_view kMemoryFlags[] = {"bytes", "class"};
 constexpr std::string_view kRooflineFlags[] = {"constant-data"};
 
 struct TableKind {

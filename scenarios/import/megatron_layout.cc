@@ -137,6 +137,12 @@ void ReadMegatronLayout(Settings* s, Draft* draft) {
     s->diagnostics()->Warning(s->Place("sequence-parallel"), "has no effect without tensor parallelism");
   }
   draft->Put("layout.sequence", sequence && tensor > 1, s->Place("sequence-parallel"));
+  // Where it is not simulated it stays among what is left out.
+  const bool in_pieces =
+      sequence && tensor > 1 && !s->Flag("multi-latent-attention") && !s->Flag("delay-wgrad-compute");
+  if (in_pieces && s->Flag("tp-comm-overlap")) {
+    draft->Put("training.tensor_overlap", "PIPELINED", s->Place("tp-comm-overlap"));
+  }
   if (context > 1) {
     const std::string kind = s->OneOf("cp-comm-type", {"p2p", "all_gather", "a2a"}).value_or("p2p");
     draft->Put("layout.context_kind",

@@ -299,9 +299,17 @@ std::optional<ImportedJob> ImportTorchtitan(const ImportRequest& request, proto:
       devices, others > kMostRanks ? kMostRanks : static_cast<std::int64_t>(others), s, &draft);
   ReadPipeline(stages, s, &draft);
   ReadBatch(data, stages, s, &draft);
-  const bool cut = std::any_of(draft.entries().begin(), draft.entries().end(), [](const Draft::Entry& e) {
-    return e.path == "training.optimizer_sharding" && e.value == "ZERO_3";
-  });
+  const auto has = [&](const char* path, const char* value) {
+    return std::any_of(draft.entries().begin(), draft.entries().end(),
+                       [&](const Draft::Entry& e) { return e.path == path && e.value == value; });
+  };
+  const bool cut = has("training.optimizer_sharding", "ZERO_3");
+  // Where it is not simulated it stays among what is left out.
+  const bool halves = has("pipeline.schedule", "ZBV") || has("pipeline.schedule", "DUALPIPEV");
+  const char* async = "parallelism.enable_async_tensor_parallel";
+  if (tensor > 1 && sequence && !halves && s->Flag(async)) {
+    draft.Put("training.tensor_overlap", "PIPELINED", s->Place(async));
+  }
   ReadTraining(request, cut, s, &draft);
   auto not_mapped = s->NotMapped(kRules, request.keep_unknown);
   return FinishDraft(request, "torchtitan", draft, std::move(not_mapped), diagnostics);

@@ -92,6 +92,7 @@ std::vector<KernelRow> KernelTable(const hardware::Device& device, const hardwar
                   .bytes = parts.bytes,
                   .bound = BoundOf(parts, device.minimum_kernel_s),
                   .basis = hardware::BasisOf(device, kernel)};
+    row.beside = row.times.Beside({.sms = device.interference.communication_sms});
     if (row.flops > 0) row.peak_flops_per_s = hardware::PeakFlopsPerSecond(device, kernel.format);
     if (row.basis != hardware::KernelBasis::kMeasurement) row.product = parts.product;
     rows.push_back(row);

@@ -55,7 +55,7 @@ std::string ShapeText(const KernelRow& row) {
 
 std::string LineOf(const KernelRow& row, const KernelHead& head) {
   std::string text = ShapeText(row) + Printed("  %9s", FourDigits(Us(row.times.alone)).c_str());
-  if (head.beside) text += Printed(" %9s", FourDigits(Us(row.times.beside_communication)).c_str());
+  if (head.beside) text += Printed(" %9s", FourDigits(Us(row.beside)).c_str());
   if (!IsMemory(row)) {
     text += Printed("  %7s %5.1f  %7s", FourDigits(row.flops_per_s() * 1e-12).c_str(),
                     100 * row.part_of_peak(), FourDigits(row.intensity()).c_str());
@@ -149,7 +149,7 @@ Json ShapeJson(const KernelRow& row) {
 Json RowJson(const KernelRow& row, const KernelHead& head) {
   Json json = ShapeJson(row);
   json["time_us"] = Us(row.times.alone);
-  if (head.beside) json["beside_us"] = Us(row.times.beside_communication);
+  if (head.beside) json["beside_us"] = Us(row.beside);
   if (!IsMemory(row)) {
     json["flops"] = row.flops;
     json["tflops"] = row.flops_per_s() * 1e-12;

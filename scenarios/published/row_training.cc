@@ -210,7 +210,11 @@ void WriteOverlap(const StepRow& row, Draft* draft) {
   const bool off = Says(text, "all overlap OFF");
   for (const char* name : {"tp-comm-overlap", "TP userbuffer", "AsyncTP", "async TP", "DP/TP/PP overlap"}) {
     if (row.tp == 1 || off || !Says(text, name)) continue;
-    draft->LeaveOut("tensor-parallel communication beside its own product");
+    // As ReadTensorOverlap; of the rows' models DeepSeek's have latent attention.
+    const bool in_pieces = draft->scenario->layout().sequence() && !Says(row.model_name, "DeepSeek") &&
+                           !draft->scenario->pipeline().delay_weight_gradients();
+    if (in_pieces) out.set_tensor_overlap(config::TensorOverlap::PIPELINED);
+    if (!in_pieces) draft->LeaveOut("tensor-parallel communication beside its own product");
     break;
   }
   const bool whole = Says(text, "full_iteration") && !Says(text, "cuda_graph=none");

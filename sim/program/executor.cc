@@ -29,7 +29,7 @@ class Executor final : public Actor {
     Time since;     // when `left` was true
     Duration left;  // at the current speed
     Time ends;
-    bool beside = false;  // the current speed
+    DeviceTaken beside = {};  // the current speed
   };
 
   struct Room {
@@ -48,7 +48,7 @@ class Executor final : public Actor {
   void EndCommunication(CommunicationId communication);
   void End(TaskId task, const Place& at);
   void Release(TaskId task);
-  void Retime(Rank rank);
+  void Take(Rank rank, const DeviceTaken& more);
   bool BeyondTheClock(Duration length, TaskId task);
   std::string DigestOf() const;
   Error DescribeDeadlock() const;
@@ -77,7 +77,7 @@ class Executor final : public Actor {
   std::vector<TaskId> ready_;             // can start now; filled and drained within one wake
   std::vector<Running> running_;          // by stream
   std::vector<StreamId> compute_stream_;  // by rank
-  std::vector<std::uint32_t> holders_;    // by rank: communications that hold its SMs
+  std::vector<DeviceTaken> taken_;        // by rank: by all communications that sit on it
   // By communication: seats that have not arrived; once it has begun, flows that have not ended.
   std::vector<std::uint32_t> left_;
   std::vector<std::uint32_t> first_instance_;  // by communication: Timeline::flow_of, if rates are logged
@@ -88,7 +88,7 @@ Executor::Executor(const Program& program, const SimulateOptions& options)
       network_(simulator_, program.link_capacity, program.weight_denominator),
       running_(program.stream_rank.size()),
       compute_stream_(program.ranks, StreamId::None()),
-      holders_(program.ranks, 0) {
+      taken_(program.ranks) {
   CountWaits();
   for (std::size_t s = 0; s < program.stream_rank.size(); ++s) {
     if (program.stream_kind[s] == StreamKind::kCompute)
@@ -220,9 +220,9 @@ void Executor::Start(TaskId task) {
 void Executor::StartWork(TaskId task, const Place& at) {
   const WorkTimes& times = program_.times_of(at);
   const StreamId stream = program_.stream_of(at);
-  const bool beside = program_.stream_kind[stream.pos()] == StreamKind::kCompute &&
-                      holders_[program_.stream_rank[stream.pos()].pos()] > 0;
-  const Duration length = beside ? times.beside_communication : times.alone;
+  const bool computes = program_.stream_kind[stream.pos()] == StreamKind::kCompute;
+  const DeviceTaken beside = computes ? taken_[program_.stream_rank[stream.pos()].pos()] : DeviceTaken();
+  const Duration length = times.Beside(beside);
   if (length == Duration()) return End(task, at);
   if (BeyondTheClock(length, task)) return;
   running_[stream.pos()] = {task, now_, length, now_ + length, beside};
@@ -232,11 +232,10 @@ void Executor::StartWork(TaskId task, const Place& at) {
 void Executor::Arrive(TaskId seat, const Place& at) {
   const CommunicationId c = program_.communication_of(at);
   const Traffic& traffic = traffic_of(c);
-  if (traffic.holds_sms) {
-    const Rank rank = program_.rank_of(at);
-    ++holders_[rank.pos()];
-    Retime(rank);
-  }
+  // One without flows stands for others' that move meanwhile.
+  const DeviceTaken taken = {.sms = traffic.taken.sms,
+                             .memory = traffic.flows > 0 ? 0 : traffic.taken.memory};
+  if (taken != DeviceTaken()) Take(program_.rank_of(at), taken);
   if (--left_[c.pos()] > 0) return;
   timeline_.begin[c.pos()] = now_;
   left_[c.pos()] = traffic.flows;
@@ -251,6 +250,11 @@ void Executor::Arrive(TaskId seat, const Place& at) {
 void Executor::StartTraffic(CommunicationId c) {
   const Traffic& traffic = traffic_of(c);
   if (traffic.flows == 0) return EndCommunication(c);
+  if (traffic.taken.memory > 0) {
+    for (const TaskId seat : program_.seats_of(c)) {
+      Take(program_.rank_of(seat), {.sms = 0, .memory = traffic.taken.memory});
+    }
+  }
   for (std::uint32_t f = 0; f < traffic.flows; ++f) {
     const TrafficFlow& flow = program_.flows[traffic.first_flow + f];
     const std::uint32_t index = first_instance_.empty() ? c.value() : first_instance_[c.pos()] + f;
@@ -263,14 +267,11 @@ void Executor::StartTraffic(CommunicationId c) {
 }
 
 void Executor::EndCommunication(CommunicationId c) {
-  const bool holds_sms = traffic_of(c).holds_sms;
+  const Traffic& traffic = traffic_of(c);
+  const DeviceTaken given = {.sms = -traffic.taken.sms, .memory = -traffic.taken.memory};
   for (const TaskId seat : program_.seats_of(c)) {
     const Place at = program_.PlaceOf(seat);
-    if (holds_sms) {
-      const Rank rank = program_.rank_of(at);
-      --holders_[rank.pos()];
-      Retime(rank);
-    }
+    if (given != DeviceTaken()) Take(program_.rank_of(at), given);
     End(seat, at);
   }
 }
@@ -297,21 +298,24 @@ bool Executor::BeyondTheClock(Duration length, TaskId task) {
   return true;
 }
 
-// The rank's SMs were taken or given back: what is left of its work changes
-// speed. Nothing happens while the number of holders stays above zero.
-void Executor::Retime(Rank rank) {
+// More of the rank's device is taken, or given back: what is left of its work changes speed.
+void Executor::Take(Rank rank, const DeviceTaken& more) {
+  DeviceTaken& taken = taken_[rank.pos()];
+  taken.sms += more.sms;
+  taken.memory += more.memory;
   const StreamId stream = compute_stream_[rank.pos()];
   if (!stream.valid()) return;
   Running& running = running_[stream.pos()];
-  const bool beside = holders_[rank.pos()] > 0;
-  if (!running.task.valid() || running.beside == beside) return;
+  if (!running.task.valid()) return;
+  const DeviceTaken beside = taken;
   const WorkTimes& times = program_.times_of(running.task);
-  const Wide from = (running.beside ? times.beside_communication : times.alone).ps();
-  const Wide to = (beside ? times.beside_communication : times.alone).ps();
+  const Wide from = times.Beside(running.beside).ps();
+  const Wide to = times.Beside(beside).ps();
+  running.beside = beside;
+  if (from == to) return;
   const Wide left = (running.left - (now_ - running.since)).ps();
   running.left = Duration::Picoseconds(static_cast<std::int64_t>((left * to + from - 1) / from));
   running.since = now_;
-  running.beside = beside;
   if (BeyondTheClock(running.left, running.task)) return;
   running.ends = now_ + running.left;
   simulator_.WakeAt(running.ends, Phase::kFinish, *this, Token(Event::kWorkEnds, running.task.value()));

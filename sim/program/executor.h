@@ -30,9 +30,10 @@ inline constexpr std::uint64_t kWakeupsBetweenQuestions = 1 << 16;
 
 // Streams run in order; a task starts when it heads its stream and all it waits
 // for has ended. Work on a compute stream runs at the speed of its slow-down
-// table: while a communication that holds SMs sits on its rank (from its
-// arrival: a waiting NCCL kernel spins), what is left of it is stretched by
-// beside / alone, rounded up to a picosecond.
+// table. Communications that sit on its rank take SMs from their arrival (a
+// waiting NCCL kernel spins), and some of the memory's rate while their bytes
+// flow (one without flows: from its arrival). When what is taken changes, what is left of the work is
+// stretched by its time then / its time before, rounded up to a picosecond.
 //
 // A run that was told to stop gives what it has: Timeline::stopped.
 //

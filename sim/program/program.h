@@ -19,6 +19,7 @@
 
 #include "sim/base/index.h"
 #include "sim/base/units.h"
+#include "sim/base/work_times.h"
 #include "sim/network/flow.h"
 
 namespace sim {
@@ -79,17 +80,6 @@ struct Label {
   auto operator<=>(const Label&) const = default;
 };
 
-// The slow-down table of one kind of work: how long it takes alone, and while
-// communication holds some of the device's SMs.
-struct WorkTimes {
-  Duration alone;
-  Duration beside_communication;
-  auto operator<=>(const WorkTimes&) const = default;
-  friend WorkTimes operator+(WorkTimes a, WorkTimes b) {
-    return {a.alone + b.alone, a.beside_communication + b.beside_communication};
-  }
-};
-
 // One coupled flow of a communication.
 struct TrafficFlow {
   Volume volume;
@@ -102,7 +92,7 @@ struct TrafficFlow {
 struct Traffic {
   Duration latency;
   std::uint32_t first_flow = 0, flows = 0;  // Program::flows
-  bool holds_sms = true;                    // false: copy engines
+  DeviceTaken taken;                        // of each member; nothing: copy engines
   Bytes size;                               // as its kind counts it, for reports
   std::uint16_t name = 0;                   // "all-reduce"; Program::names
 };

@@ -32,9 +32,10 @@ std::uint16_t ProgramBuilder::Name(std::string_view name) {
 }
 
 WorkId ProgramBuilder::AddWork(WorkTimes times) {
-  CHECK(times.alone >= Duration() && times.beside_communication >= times.alone);
+  CHECK(times.alone >= Duration() && times.memory >= Duration());
+  CHECK(times.beside.front() >= times.alone && std::is_sorted(times.beside.begin(), times.beside.end()));
   // Work that takes no time alone has no speed that could be stretched.
-  CHECK(times.alone > Duration() || times.beside_communication == Duration());
+  CHECK(times.alone > Duration() || times.longest() == Duration());
   const auto [at, is_new] = work_ids_.try_emplace(times, program_.works.size());
   if (is_new) program_.works.push_back(times);
   return at->second;
@@ -42,10 +43,11 @@ WorkId ProgramBuilder::AddWork(WorkTimes times) {
 
 TrafficId ProgramBuilder::AddTraffic(const TrafficDescription& traffic) {
   CHECK(traffic.latency >= Duration());
+  CHECK(traffic.taken.sms >= 0 && traffic.taken.memory >= 0);
   Traffic row{.latency = traffic.latency,
               .first_flow = static_cast<std::uint32_t>(program_.flows.size()),
               .flows = static_cast<std::uint32_t>(traffic.flows.size()),
-              .holds_sms = traffic.holds_sms,
+              .taken = traffic.taken,
               .size = traffic.size,
               .name = Name(traffic.name)};
   for (const FlowDescription& flow : traffic.flows) {

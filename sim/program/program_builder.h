@@ -31,7 +31,8 @@ struct TrafficDescription {
   std::string name = {};
   Bytes size = {};
   Duration latency = {};
-  bool holds_sms = true;
+  // Of each member: SMs from when it comes, memory while bytes flow. Nothing: copy engines.
+  DeviceTaken taken = {.sms = 1, .memory = 0};
   std::vector<FlowDescription> flows = {};
 };
 

@@ -149,9 +149,9 @@ TEST(MeasuredProducts, TakeTheirTimeWhereTheShapeIsExactlyTheirs) {
     sim::Kernel kernel = Gemm(8192, 4096, 4096);
     kernel.format = format;
     EXPECT_EQ(cost.TimeOf(kernel).alone, sim::Duration::FromSeconds(400.125e-6));
-    EXPECT_NEAR(cost.TimeOf(kernel).beside_communication.seconds() / 400.125e-6,
-                bare.TimeOf(kernel).beside_communication.seconds() / bare.TimeOf(kernel).alone.seconds(),
-                1e-6);
+    const sim::DeviceTaken taken{.sms = 24, .memory = 100};
+    EXPECT_NEAR(cost.TimeOf(kernel).Beside(taken).seconds() / 400.125e-6,
+                bare.TimeOf(kernel).Beside(taken).seconds() / bare.TimeOf(kernel).alone.seconds(), 1e-6);
     EXPECT_EQ(BasisOf(*device, kernel), KernelBasis::kMeasurement);
   }
   EXPECT_EQ(cost.TimeOf(Gemm(1, 4096, 4096)).alone, sim::Duration::FromSeconds(0.5e-6));

@@ -40,7 +40,7 @@ TEST(KernelsOf, AddUpToTheWorkOfTheirRank) {
     SCOPED_TRACE(testing::PrintToString(sets));
     sets.emplace_back("model.layers", "4");
     sets.emplace_back("hardware.interference.communication_sms", "0");
-    sets.emplace_back("hardware.interference.communication_memory_share", "0");
+    sets.emplace_back("hardware.interference.memory_bytes_per_wire_byte", "0");
     const Loading loading = Load(sets);
     if (!loading.scenario) {
       ADD_FAILURE() << testing::PrintToString(loading.errors());

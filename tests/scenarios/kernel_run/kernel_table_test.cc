@@ -91,7 +91,9 @@ TEST(KernelTable, SaysWhatAStepIsCharged) {
       ASSERT_EQ(asked.bytes, kernel.bytes) << kernel.name;
       const KernelRow row = KernelTable(scenario.device, cost, {&asked, 1}).front();
       ASSERT_EQ(row.times.alone, cost.TimeOf(kernel).alone) << kernel.name;
-      ASSERT_EQ(row.times.beside_communication, cost.TimeOf(kernel).beside_communication) << kernel.name;
+      ASSERT_EQ(row.times, cost.TimeOf(kernel)) << kernel.name;
+      const std::int32_t sms = scenario.device.interference.communication_sms;
+      ASSERT_EQ(row.beside, row.times.Beside({.sms = sms})) << kernel.name;
     }
   }
   EXPECT_GT(products, 20u);

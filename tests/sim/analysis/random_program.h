@@ -53,7 +53,8 @@ inline Program RandomProgram(std::uint64_t seed, int steps) {
     TrafficDescription traffic;
     traffic.name = "move";
     traffic.latency = Duration::Picoseconds(below(5));
-    traffic.holds_sms = below(2) == 0;
+    traffic.taken = {.sms = static_cast<std::int32_t>(below(3) * 11),
+                     .memory = static_cast<std::int32_t>(below(3) * 400)};
     if (!uses.empty()) {
       FlowDescription flow;
       flow.volume = Volume::FemtoBytes(Wide{1'000'000'000'000} * below(40));

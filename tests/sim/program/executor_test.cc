@@ -99,9 +99,57 @@ TEST_F(ExecutorTest, WorkSlowsDownOnlyWhileACommunicationHoldsItsRanksSms) {
   EXPECT_EQ(At(timeline.end[slowed.pos()]), 160'000);
 }
 
+// 16 and 8 SMs are 24: 100 ns alone, 130 beside 8, 140 beside 16, 160 beside 24, which is on the level of 24.
+TEST_F(ExecutorTest, CommunicationsTakeTheirSmsTogether) {
+  WorkTimes times(100_ns, 200_ns);
+  times.beside[SmLevel(4)] = times.beside[SmLevel(8)] = times.beside[SmLevel(12)] = 130_ns;
+  times.beside[SmLevel(16)] = times.beside[SmLevel(20)] = 140_ns;
+  times.beside[SmLevel(24)] = 160_ns;
+  const auto move = [&](std::int32_t sms, Bytes bytes) {
+    TrafficDescription traffic{.name = "move", .size = bytes, .taken = {.sms = sms, .memory = 0}};
+    traffic.flows.push_back({.volume = Volume::Of(bytes), .uses = {{LinkId(sms == 16 ? 0 : 1), 1}}});
+    return builder_.AddCommunication(builder_.AddTraffic(traffic));
+  };
+  const TaskId work = Work(Compute(0), times);
+  Seat(Tensor(0), move(16, 80_B));
+  Seat(Tensor(0), move(8, 112_B));
+  const Timeline timeline = Run();
+  // Both until 80 ns: half is done. The other half takes 65 ns beside 8 SMs, which are free at 112 ns; then
+  // 33 of 130 are left, which are 25.385 of 100.
+  EXPECT_EQ(At(timeline.end[work.pos()]), 112'000 + (33'000 * 100 + 129) / 130);
+}
+
+// Memory is taken while bytes flow, not before: 10 ns of latency, then 40 ns at a half of the rate.
+TEST_F(ExecutorTest, MemoryIsTakenWhileBytesFlow) {
+  WorkTimes times(100_ns, 100_ns);
+  times.memory = 60_ns;  // at half of the rate
+  TrafficDescription traffic{
+      .name = "move", .size = 40_B, .latency = 10_ns, .taken = {.sms = 4, .memory = kWholeMemory / 2}};
+  traffic.flows.push_back({.volume = Volume::Of(40_B), .uses = {{LinkId(0), 1}}});
+  const TaskId work = Work(Compute(0), times);
+  Seat(Tensor(0), builder_.AddCommunication(builder_.AddTraffic(traffic)));
+  const Timeline timeline = Run();
+  // 10 ns alone; the other 90 take 144 beside it, of which 40 pass; 104 of 160 are left, 65 alone.
+  EXPECT_EQ(At(timeline.end[work.pos()]), 50'000 + 65'000);
+}
+
+TEST(WorkTimes, CountSmsUpToTheNextLevelAndMemoryByWhatIsLeft) {
+  EXPECT_EQ(SmLevel(1), 0u);
+  EXPECT_EQ(SmLevel(4), 0u);
+  EXPECT_EQ(SmLevel(5), 1u);
+  EXPECT_EQ(SmLevel(24), 5u);
+  EXPECT_EQ(SmLevel(1000), kSmsTaken.size() - 1);
+  WorkTimes times(100_ns, 100_ns);
+  times.memory = 10_ns;
+  EXPECT_EQ(times.Beside({.sms = 0, .memory = 256}), 100_ns + Duration::Picoseconds(3'333));  // s/(1-s) = 1/3
+  EXPECT_EQ(times.Beside({.sms = 9, .memory = 512}), 110_ns);
+  EXPECT_EQ(times.Beside({.sms = 9, .memory = 5'000}), 130_ns);  // no more than three quarters
+  EXPECT_EQ(times.longest(), 130_ns);
+}
+
 TEST_F(ExecutorTest, CopyEnginesSlowNothingDown) {
   const TaskId work = Work(Compute(0), {100_ns, 150_ns});
-  TrafficDescription copy{.name = "copy", .size = 10_B, .holds_sms = false};
+  TrafficDescription copy{.name = "copy", .size = 10_B, .taken = {}};
   copy.flows.push_back({.volume = Volume::Of(10_B), .uses = {{LinkId(0), 1}}});
   Seat(Tensor(0), builder_.AddCommunication(builder_.AddTraffic(copy)));
   const Timeline timeline = Run();

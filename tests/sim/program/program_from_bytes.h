@@ -78,7 +78,8 @@ inline Result<Program> ProgramFromBytes(std::span<const std::uint8_t> bytes, con
       TrafficDescription traffic{.name = "move",
                                  .size = {},
                                  .latency = Duration::Picoseconds(source.Below(6)),
-                                 .holds_sms = source.Below(2) == 0,
+                                 .taken = {.sms = static_cast<std::int32_t>(source.Below(3) * 11),
+                                           .memory = static_cast<std::int32_t>(source.Below(3) * 400)},
                                  .flows = {}};
       for (std::uint32_t f = source.Below(3); f > 0; --f) {
         FlowDescription flow;
@@ -134,7 +135,7 @@ inline Result<Program> ScriptsFromBytes(std::span<const std::uint8_t> bytes) {
       action.ps = source.Below(32);
     } else {
       TrafficDescription traffic{
-          .name = "move", .size = {}, .latency = Duration::Picoseconds(source.Below(6)), .holds_sms = false};
+          .name = "move", .size = {}, .latency = Duration::Picoseconds(source.Below(6)), .taken = {}};
       FlowDescription flow{.volume = Volume::FemtoBytes(Wide{1'000'000'000'003} * source.Below(64))};
       flow.uses.push_back({LinkId(source.Below(2)), 1 + source.Below(3)});
       traffic.flows.push_back(std::move(flow));

@@ -31,11 +31,11 @@ inline std::string FaultInTasks(const Program& program, const Timeline& timeline
     if (program.row(TaskId(t)).kind == TaskKind::kWork) {
       const WorkTimes& times = program.times_of(TaskId(t));
       const Duration took = timeline.end[t] - timeline.start[t];
-      if (took < std::min(times.alone, times.beside_communication)) return name + " is too fast";
+      if (took < times.alone) return name + " is too fast";
       // A picosecond more each time that it changes speed, twice for each communication at most.
       const Duration rounding =
           Duration::Picoseconds(2 * static_cast<std::int64_t>(program.communications.size()));
-      if (took > std::max(times.alone, times.beside_communication) + rounding) return name + " is too slow";
+      if (took > times.longest() + rounding) return name + " is too slow";
     }
   }
   for (std::size_t c = 0; c < program.communications.size(); ++c) {
