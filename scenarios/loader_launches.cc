@@ -43,11 +43,13 @@ void CheckLaunches(const Block& top, const Scenario& scenario) {
                 "BLOCKING: nothing runs beside anything else; pipeline.overlap_experts false is wanted");
   }
   if (Offloads(scenario)) {
-    block.Error("launches", "BLOCKING is not simulated with offload, whose copies run beside the rest; EAGER");
+    block.Error("launches",
+                "BLOCKING is not simulated with offload, whose copies run beside the rest; EAGER");
   }
   if (scenario.layout.pipeline > 1 && !MayBatchTransfers(pipeline)) {
     block.Error("launches", "BLOCKING: hosts that wait for their transfers may wait for each other in " +
-                                pipeline.name() + "; GPIPE, ONE_F_ONE_B or INTERLEAVED without group_size is wanted");
+                                pipeline.name() +
+                                "; GPIPE, ONE_F_ONE_B or INTERLEAVED without group_size is wanted");
   }
 }
 

@@ -26,7 +26,8 @@ bool MayBatchTransfers(const Pipeline& pipeline) {
 
 bool WaitsForBatches(const Scenario& scenario) {
   const Pipeline& pipeline = scenario.pipeline;
-  if (scenario.layout.pipeline == 1 || !MayBatchTransfers(pipeline) || pipeline.overlaps_experts) return false;
+  if (scenario.layout.pipeline == 1 || !MayBatchTransfers(pipeline) || pipeline.overlaps_experts)
+    return false;
   if (scenario.training.launches == Launches::kBlocking) return true;
   if (scenario.training.launches != Launches::kEager) return false;
   using enum HostWaits::Transfers;

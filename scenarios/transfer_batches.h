@@ -4,8 +4,8 @@
 // stage behind sends gradients. Megatron-LM issues together what a stage sends and receives between two
 // passes, and of interleaved 1F1B what it does around a forward and the backward behind it; then the batches
 // of two stages that trade are the same ones in the same order.
-// Source: Megatron-LM, core 0.8, pipeline_parallel/schedules.py and p2p_communication.py (_communicate); before
-// and behind the steady state it issues sends and receives apart, which waits for as much.
+// Source: Megatron-LM, core 0.8, pipeline_parallel/schedules.py and p2p_communication.py (_communicate);
+// before and behind the steady state it issues sends and receives apart, which waits for as much.
 
 #ifndef SCENARIOS_TRANSFER_BATCHES_H_
 #define SCENARIOS_TRANSFER_BATCHES_H_

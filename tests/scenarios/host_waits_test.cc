@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/launch_queue.h"
+#include "scenarios/kernel_costs.h"
 #include "sim/program/executor.h"
 #include "tests/scenarios/playing.h"
 #include "tests/scenarios/synthetic.h"
@@ -73,8 +73,8 @@ TEST(BlockingSteps, TakeAsLongAsAllLaunchesAndAllKernels) {
   EXPECT_EQ(MakespanOf(s, AllKernels(7_ns, 0_ns)), Duration::Nanoseconds(7 * kernels));
 }
 
-// Equal stages, free links: m + p - 1 times the two passes of a stage, each behind its launch. Eager hosts are
-// ahead but for the first.
+// Equal stages, free links: m + p - 1 times the two passes of a stage, each behind its launch. Eager hosts
+// are ahead but for the first.
 TEST(BlockingSteps, OfAPipelineLaunchInEveryPass) {
   for (const char* schedule : {"gpipe", "1f1b"}) {
     for (const std::int64_t stages : {2, 4}) {
@@ -119,7 +119,8 @@ TEST(BlockingSteps, OfPipelinesEnd) {
   EXPECT_EQ(orders, 4 * (7 * 2 + 3 * 2));
 }
 
-// Of all that a rank runs or sits in, from when it arrives; transfers of one batch may wait side by side.
+// Of all that a rank runs or sits in, from when it arrives. Transfers of one batch are side by side, and the
+// launch of the second one beside the first.
 TEST(BlockingSteps, RunNothingBesideAnythingElse) {
   Sets sets = {{"training.launches", "BLOCKING"}, {"model.layers", "4"}, {"batch.sequence_length", "512"}};
   for (const bool cut : {false, true}) {
@@ -130,24 +131,28 @@ TEST(BlockingSteps, RunNothingBesideAnythingElse) {
     const sim::Timeline timeline = sim::Simulate(program).value();
     struct Part {
       sim::Time start, end;
-      bool transfer;
+      bool transfer, launch;
     };
     std::vector<Part> parts;
     program.ForEachTask([&](sim::TaskId task, const sim::Place& at) {
       if (program.rank_of(at) != sim::Rank(5) || program.row(at).kind == sim::TaskKind::kMark) return;
-      const bool transfer = program.row(at).task_class == sim::TaskClass::kPipeline;
-      parts.push_back({timeline.start[task.pos()], timeline.end[task.pos()], transfer});
+      const sim::TaskClass task_class = program.row(at).task_class;
+      parts.push_back({timeline.start[task.pos()], timeline.end[task.pos()],
+                       task_class == sim::TaskClass::kPipeline, task_class == sim::TaskClass::kLaunch});
     });
     std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
       return a.start != b.start ? a.start < b.start : a.end < b.end;
     });
     EXPECT_GT(parts.size(), 100u);
-    // A launch of the batch's second transfer runs beside the first one.
-    sim::Time end = sim::Time::Start(), end_of_others = end;
+    sim::Time transfers = sim::Time::Start(), launches = transfers, others = transfers;  // their ends
     for (const Part& part : parts) {
-      EXPECT_GE(part.start, end_of_others);
+      EXPECT_GE(part.start, others);
+      const sim::Time before = part.transfer ? others
+                               : part.launch ? launches
+                                             : std::max(transfers, launches);
+      EXPECT_GE(part.start, before);
+      sim::Time& end = part.transfer ? transfers : part.launch ? launches : others;
       end = std::max(end, part.end);
-      if (!part.transfer) end_of_others = std::max(end_of_others, part.end);
     }
   }
 }
@@ -165,27 +170,32 @@ TEST(BlockingSteps, RefuseWhatRunsBesideOrWaitsInACircle) {
   EXPECT_NE(error({{"training.offload.activation_layers", "1"}}).find("offload"), std::string::npos);
 }
 
-// A pass of three kernels, of which the host hides all launches but the first.
-TEST(TransferWaits, ExposeTheFirstLaunchOfEachPass) {
-  for (const std::int64_t stages : {2, 4}) {
-    Scenario s = SyntheticScenario(stages, 8, 1, "1f1b", 3);
+// A pass of three kernels, of which the host hides all launches but the first. The last stage trades nothing
+// between a forward and its backward. One micro-batch goes down the stages and up again; many are held back
+// by the last stage of two.
+TEST(TransferWaits, ExposeTheFirstLaunchBehindEachBatch) {
+  const auto makespans = [](std::int64_t stages, std::int64_t micro_batches, Duration eager,
+                            Duration waiting) {
+    Scenario s = SyntheticScenario(stages, micro_batches, 1, "1f1b", 3);
     s.steps = 1;
     s.training.gradient_norm = false;
     s.training.launches = Launches::kEager;
-    const std::int64_t passes = 8 + stages - 1;
-    EXPECT_EQ(MakespanOf(s, LayerKernels(3_us)), passes * (2 * 30_us) + 3_us);
+    EXPECT_EQ(MakespanOf(s, LayerKernels(3_us)), eager);
     s.training.host_waits.transfers = HostWaits::Transfers::kUnlessInterleaved;
-    EXPECT_EQ(MakespanOf(s, LayerKernels(3_us)), passes * (2 * 33_us));
+    EXPECT_EQ(MakespanOf(s, LayerKernels(3_us)), waiting);
     s.training.host_waits.transfers = HostWaits::Transfers::kAlways;
-    EXPECT_EQ(MakespanOf(s, LayerKernels(3_us)), passes * (2 * 33_us));
+    EXPECT_EQ(MakespanOf(s, LayerKernels(3_us)), waiting);
     // Captured steps have no host to wait.
     s.training.launches = Launches::kCudaGraphs;
-    EXPECT_EQ(MakespanOf(s, LayerKernels(0_us)), passes * (2 * 30_us));
-  }
+    EXPECT_EQ(MakespanOf(s, LayerKernels(0_us)), eager - 3_us);
+  };
+  makespans(2, 1, 2 * 60_us + 3_us, 66_us + 63_us);
+  makespans(4, 1, 4 * 60_us + 3_us, 3 * 66_us + 63_us);
+  makespans(2, 8, 9 * 60_us + 3_us, 66_us + 8 * 63_us);
 }
 
-// Each stage's passes but the first stage's forwards and the last one's backwards begin with a receive. On two
-// stages the way of a micro-batch is forward, forward behind a wait, backward, backward behind a wait.
+// Each stage's passes but the first stage's forwards and the last one's backwards begin with a receive. On
+// two stages the way of a micro-batch is forward, forward behind a wait, backward, backward behind a wait.
 TEST(TransferWaits, ForReceivesExposeALaunchBehindEach) {
   Scenario s = OneStep(2, 1, 1, "1f1b", Launches::kEager);
   EXPECT_EQ(MakespanOf(s, LayerKernels(3_us)), 40_us + 3_us);
@@ -200,6 +210,20 @@ TEST(TransferWaits, OfInterleavedStagesAreMegatronsWithoutOverlap) {
   EXPECT_EQ(MakespanOf(s, LayerKernels(3_us)), overlapped);
   s.training.host_waits.transfers = HostWaits::Transfers::kAlways;
   EXPECT_GT(MakespanOf(s, LayerKernels(3_us)), overlapped);
+}
+
+TEST(HostWaits, AreAsTheFrameworksPresetsSay) {
+  using enum HostWaits::Transfers;
+  const auto waits = [](const char* preset, Sets sets = {}) {
+    sets.push_back({"preset", preset});
+    return Loaded(sets).training.host_waits;
+  };
+  EXPECT_EQ(waits("megatron_core_0_8").transfers, kUnlessInterleaved);
+  EXPECT_TRUE(waits("megatron_core_0_8").token_counts);
+  EXPECT_FALSE(waits("megatron_core_0_8", {{"training.host_waits.token_counts", "false"}}).token_counts);
+  EXPECT_EQ(waits("megatron_lm_sc21").transfers, kAlways);
+  EXPECT_EQ(waits("nanotron").transfers, kReceives);
+  EXPECT_EQ(waits("megatron_deepspeed_fp16").transfers, kNever);
 }
 
 // Router and experts take 100 us each, and the host 30 us for the experts' kernel; all else is free.
