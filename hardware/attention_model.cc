@@ -111,17 +111,27 @@ double AttentionSecondsAt(const AttentionModel& model, const sim::AttentionShape
   return seconds;
 }
 
-double AttentionSeconds(std::span<const AttentionModel> models, const sim::AttentionShape& shape,
-                        bool backward, double bytes, double memory_efficiency, const Share& share) {
+AroundWidth ModelsAround(std::span<const AttentionModel> models, const sim::AttentionShape& shape,
+                         bool backward) {
   const double width = WidthOf(shape, backward);
-  const AttentionModel* below = nullptr;  // the widest that is no wider
-  const AttentionModel* above = nullptr;  // the narrowest that is no narrower
+  AroundWidth around;
   for (const AttentionModel& model : models) {
     if (model.implementation != shape.implementation) continue;
     const double own = Real(model.head_dim);
-    if (own <= width && (below == nullptr || model.head_dim > below->head_dim)) below = &model;
-    if (own >= width && (above == nullptr || model.head_dim < above->head_dim)) above = &model;
+    if (own <= width && (around.below == nullptr || model.head_dim > around.below->head_dim)) {
+      around.below = &model;
+    }
+    if (own >= width && (around.above == nullptr || model.head_dim < around.above->head_dim)) {
+      around.above = &model;
+    }
   }
+  return around;
+}
+
+double AttentionSeconds(std::span<const AttentionModel> models, const sim::AttentionShape& shape,
+                        bool backward, double bytes, double memory_efficiency, const Share& share) {
+  const double width = WidthOf(shape, backward);
+  const auto [below, above] = ModelsAround(models, shape, backward);
   CHECK(below != nullptr || above != nullptr);
   const double memory_rate = memory_efficiency * share.memory_bytes_per_s;
   const auto at = [&](const AttentionModel& model, double its_width) {

@@ -49,6 +49,15 @@ double AttentionForwardFlops(const sim::AttentionShape& shape);
 double AttentionSecondsAt(const AttentionModel& model, const sim::AttentionShape& shape, bool backward,
                           double width, double bytes, double memory_rate, const Share& share);
 
+// The models of the shape's implementation on both sides of its width; null: none on that side. The same
+// twice where one is exactly as wide.
+struct AroundWidth {
+  const AttentionModel* below = nullptr;
+  const AttentionModel* above = nullptr;
+};
+AroundWidth ModelsAround(std::span<const AttentionModel> models, const sim::AttentionShape& shape,
+                         bool backward);
+
 // The same by the models of the shape's implementation: between two head dimensions the time is on the line
 // between theirs, since products take as the width and the softmax takes the same; beyond them it goes with
 // the width. `memory_efficiency` is a part of the share's memory rate.

@@ -4,6 +4,17 @@
 
 namespace hardware {
 
+const Figure* FindFigure(const Device& device, const std::string& key) {
+  for (const Figure& figure : device.figures) {
+    if (figure.key == key) return &figure;
+  }
+  return nullptr;
+}
+
+const Figure* FindFigure(const Device& device, const std::string& list, std::int32_t place) {
+  return FindFigure(device, list + '[' + std::to_string(place) + ']');
+}
+
 const Exchange* FindExchange(const Device& device, Exchange::Kernels kernels, bool combine) {
   for (const Exchange& exchange : device.exchanges) {
     if (exchange.kernels == kernels && exchange.combine == combine) return &exchange;

@@ -50,6 +50,11 @@ enum class GemmModelKind : std::uint8_t {
 };
 
 struct GemmModel {
+  // The least and the largest m, n and k that it was fitted to; zeros: not known.
+  struct Range {
+    std::int64_t m = 0, n = 0, k = 0;
+  };
+
   GemmModelKind kind = GemmModelKind::kNone;
   // The peak that `efficiency` is a part of: the one the model was fitted with,
   // which can differ from the data sheet's in the last digit.
@@ -76,6 +81,16 @@ struct GemmModel {
   // A cast of the first operand that the operation which was measured includes: not in
   // the kernel's time, only beside measurements. Bytes of the memory's rate a number.
   double cast_fixed_s = 0, cast_bytes = 0;
+  Range fitted_from = {}, fitted_to = {};
+  std::int32_t place = -1;  // in the file's `gemm`
+};
+
+// A product that was measured, alone and without an epilogue.
+struct MeasuredProduct {
+  sim::NumberFormat format = sim::NumberFormat::kBf16;
+  std::int64_t m = 0, n = 0, k = 0;
+  double seconds = 0;
+  std::int32_t place = -1;  // in the file's `measured_gemm`
 };
 
 // One implementation of fused attention at one width of heads; see attention_model.h.
@@ -98,6 +113,7 @@ struct AttentionModel {
   // Of Device::paged_attention alone, which has no backward: keys and values go into a cache first.
   double cache_token_s = 0;      // a token's way there, however wide
   double cache_bytes_per_s = 0;  // of keys and values, each once; > 0
+  std::int32_t place = -1;       // in the file's `attention` or `paged_attention`
 };
 
 // Kernels bound by the bytes they move.
@@ -167,7 +183,7 @@ struct LinkRate {
 
 // The CPU side of the node.
 struct Host {
-  double kernel_launch_s = 0;    // CPU time to launch one kernel
+  double kernel_launch_s = 0;    // CPU time to launch one kernel; part of the next, and of no step by itself
   double eager_operation_s = 0;  // CPU time of one framework operation that launches it
   sim::Bytes memory;             // DRAM of a node
   sim::ByteRate disk_read;       // local NVMe of a node, all drives together
@@ -190,9 +206,11 @@ struct Device {
   sim::ByteRate memory_rate;
 
   std::array<double, kNumberFormats> peak_flops_per_s{};  // data sheet, by sim::NumberFormat; 0 = none
+  std::array<std::int32_t, kNumberFormats> peak_place{};  // in the file's `peaks`
   std::array<GemmModel, kNumberFormats> gemm{};
-  std::vector<AttentionModel> attention;        // for training
-  std::vector<AttentionModel> paged_attention;  // as serving engines run it: AttentionShape::paged
+  std::vector<MeasuredProduct> measured_products;  // in order of format, m, n, k; each once
+  std::vector<AttentionModel> attention;           // for training
+  std::vector<AttentionModel> paged_attention;     // as serving engines run it: AttentionShape::paged
   MemoryBoundModel memory_bound;
   double minimum_kernel_s = 0;
   // Large products of random numbers draw more power than those of a constant,
@@ -209,6 +227,10 @@ struct Device {
 
   std::vector<Figure> figures;  // in the order of the file
 };
+
+// A group of figures by its key, "gemm[0]"; null: there is none.
+const Figure* FindFigure(const Device& device, const std::string& key);
+const Figure* FindFigure(const Device& device, const std::string& list, std::int32_t place);
 
 // The figures of DeepEP's kernels; null: the device has none.
 const Exchange* FindExchange(const Device& device, Exchange::Kernels kernels, bool combine);

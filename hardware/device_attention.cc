@@ -69,17 +69,20 @@ void ConvertAttention(const Hardware& message, Device* device) {
   const auto block = [](const auto& attention) {
     return attention.has_block_queries() ? attention.block_queries() : AttentionModel().block_queries;
   };
-  for (const Hardware::Attention& attention : message.attention()) {
+  for (int i = 0; i < message.attention_size(); ++i) {
+    const Hardware::Attention& attention = message.attention(i);
     for (const int implementation : attention.implementations()) {
       device->attention.push_back({.implementation = ConvertImplementation(implementation),
                                    .head_dim = attention.head_dim(),
                                    .forward = ConvertPass(attention.forward()),
                                    .backward = ConvertPass(attention.backward()),
                                    .block_queries = block(attention),
-                                   .fixed_s = attention.fixed_us() * 1e-6});
+                                   .fixed_s = attention.fixed_us() * 1e-6,
+                                   .place = i});
     }
   }
-  for (const Hardware::PagedAttention& paged : message.paged_attention()) {
+  for (int i = 0; i < message.paged_attention_size(); ++i) {
+    const Hardware::PagedAttention& paged = message.paged_attention(i);
     for (const int implementation : paged.implementations()) {
       device->paged_attention.push_back({.implementation = ConvertImplementation(implementation),
                                          .head_dim = paged.head_dim(),
@@ -91,7 +94,8 @@ void ConvertAttention(const Hardware& message, Device* device) {
                                          .block_queries = block(paged),
                                          .fixed_s = paged.fixed_us() * 1e-6,
                                          .cache_token_s = paged.cache_token_ns() * 1e-9,
-                                         .cache_bytes_per_s = paged.cache_gb_per_s() * 1e9});
+                                         .cache_bytes_per_s = paged.cache_gb_per_s() * 1e9,
+                                         .place = i});
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "hardware/device_fields.h"
 #include "hardware/device_formats.h"
 #include "hardware/device_message.h"
+#include "hardware/device_products.h"
 #include "proto/hardware.pb.h"
 
 namespace hardware {
@@ -84,6 +85,7 @@ bool CheckDevice(const Hardware& message, const proto::Field& root, proto::Diagn
   if (!refused("peaks") && !refused("gemm")) {
     CheckFormats(message, root, diagnostics);
     CheckPeaks(message, root, diagnostics);
+    if (!refused("measured_gemm")) CheckProducts(message, root, diagnostics);
   }
   if (!refused("collectives")) CheckCollectives(message, root, diagnostics);
   if (!refused("exchanges")) CheckExchanges(message, root, diagnostics);

@@ -9,6 +9,7 @@
 #include "hardware/device_collectives.h"
 #include "hardware/device_exchanges.h"
 #include "hardware/device_message.h"
+#include "hardware/device_products.h"
 #include "hardware/file_units.h"
 #include "proto/hardware.pb.h"
 #include "sim/base/check.h"
@@ -21,36 +22,6 @@ namespace pb = google::protobuf;
 using orrery::config::Hardware;
 
 constexpr double kTera = 1e12, kMicro = 1e-6;
-
-std::size_t PositionOf(Hardware::Format format) {
-  switch (format) {
-    case Hardware::FP32:
-      return static_cast<std::size_t>(sim::NumberFormat::kFp32);
-    case Hardware::TF32:
-      return static_cast<std::size_t>(sim::NumberFormat::kTf32);
-    case Hardware::BF16:
-      return static_cast<std::size_t>(sim::NumberFormat::kBf16);
-    case Hardware::FP16:
-      return static_cast<std::size_t>(sim::NumberFormat::kFp16);
-    case Hardware::FP8:
-      return static_cast<std::size_t>(sim::NumberFormat::kFp8);
-    case Hardware::FP8_BLOCK:
-      return static_cast<std::size_t>(sim::NumberFormat::kFp8Block);
-    case Hardware::MXFP8:
-      return static_cast<std::size_t>(sim::NumberFormat::kMxFp8);
-    case Hardware::NVFP4:
-      return static_cast<std::size_t>(sim::NumberFormat::kNvFp4);
-    case Hardware::INT8:
-      return static_cast<std::size_t>(sim::NumberFormat::kInt8);
-    case Hardware::INT8_WEIGHTS:
-      return static_cast<std::size_t>(sim::NumberFormat::kInt8Weights);
-    case Hardware::INT4_WEIGHTS:
-      return static_cast<std::size_t>(sim::NumberFormat::kInt4Weights);
-    default:
-      CHECK(false);
-  }
-  return 0;
-}
 
 GemmModel ConvertTiles(const Hardware::TileModel& tiles) {
   return {.kind = GemmModelKind::kTiles,
@@ -87,23 +58,27 @@ GemmModel ConvertRoofline(const Hardware::Roofline& roofline, double peak_flops_
 }
 
 void ConvertCompute(const Hardware& message, Device* device) {
-  for (const Hardware::Peak& peak : message.peaks()) {
-    device->peak_flops_per_s[PositionOf(peak.format())] = peak.tflops() * kTera;
+  for (int i = 0; i < message.peaks_size(); ++i) {
+    device->peak_flops_per_s[PositionOf(message.peaks(i).format())] = message.peaks(i).tflops() * kTera;
+    device->peak_place[PositionOf(message.peaks(i).format())] = i;
   }
   for (const Hardware::Format scaled : {Hardware::FP8_BLOCK, Hardware::MXFP8}) {
     device->peak_flops_per_s[PositionOf(scaled)] = device->peak_flops_per_s[PositionOf(Hardware::FP8)];
+    device->peak_place[PositionOf(scaled)] = device->peak_place[PositionOf(Hardware::FP8)];
   }
   for (const Hardware::Format weights : {Hardware::INT8_WEIGHTS, Hardware::INT4_WEIGHTS}) {
     device->peak_flops_per_s[PositionOf(weights)] = device->peak_flops_per_s[PositionOf(Hardware::BF16)];
+    device->peak_place[PositionOf(weights)] = device->peak_place[PositionOf(Hardware::BF16)];
   }
   for (const Hardware::Gemm& gemm : message.gemm()) {
     for (const int format : gemm.formats()) {
-      const std::size_t position = PositionOf(static_cast<Hardware::Format>(format));
+      const std::size_t position = PositionOf(format);
       device->gemm[position] = gemm.has_tiles()
                                    ? ConvertTiles(gemm.tiles())
                                    : ConvertRoofline(gemm.roofline(), device->peak_flops_per_s[position]);
     }
   }
+  ConvertProducts(message, device);
   ConvertAttention(message, device);
   const Hardware::MemoryBound& bound = message.memory_bound();
   using sim::MemoryClass;
@@ -190,6 +165,15 @@ std::string SourceText(const orrery::config::Source& source) {
   return text;
 }
 
+// "formats: BF16 points: 574 of them": measured products are counted.
+std::string ValueText(pb::Message* group) {
+  const pb::FieldDescriptor* points = group->GetDescriptor()->FindFieldByName("points");
+  if (points == nullptr) return group->ShortDebugString();
+  const int count = group->GetReflection()->FieldSize(*group, points);
+  group->GetReflection()->ClearField(group, points);
+  return group->ShortDebugString() + " points: " + std::to_string(count) + " of them";
+}
+
 // The group's own figures: without names, and without groups inside it.
 Figure FigureOf(const pb::Message& message, const std::string& key) {
   const pb::Reflection& reflection = *message.GetReflection();
@@ -208,7 +192,7 @@ Figure FigureOf(const pb::Message& message, const std::string& key) {
       reflection.ClearField(bare.get(), &field);
     }
   }
-  figure.value = bare->ShortDebugString();
+  figure.value = ValueText(bare.get());
   return figure;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hardware/attention_model.h"
+#include "hardware/kernel_basis.h"
 #include "sim/base/check.h"
 
 namespace hardware {
@@ -10,14 +11,6 @@ namespace hardware {
 namespace {
 
 double Positive(std::int64_t n) { return static_cast<double>(std::max<std::int64_t>(n, 0)); }
-
-// A kernel that also adds to its result, reads a bias, or has experts of several sizes, says
-// so in `bytes`.
-GemmWork WorkOf(const sim::Kernel& kernel) {
-  GemmWork work = WorkOfProduct(kernel.gemm, kernel.format);
-  work.more_bytes = std::max(Positive(kernel.bytes.count()) - work.bytes(), 0.0);
-  return work;
-}
 
 }  // namespace
 
@@ -37,22 +30,67 @@ DeviceCostModel::DeviceCostModel(const Device& device, CostOptions options)
 }
 
 KernelTimes DeviceCostModel::TimeOf(const sim::Kernel& kernel) const {
-  const double alone = Seconds(kernel, alone_);
+  double alone = Seconds(kernel, alone_);
   // Fewer SMs can only hurt: a smaller tile may fit the odd count better by
   // chance, which no library would find.
-  const double beside = std::max(alone, Seconds(kernel, beside_communication_));
+  double beside = std::max(alone, Seconds(kernel, beside_communication_));
+  if (const MeasuredProduct* measured = FindMeasured(device_, kernel)) {
+    beside *= measured->seconds / alone;  // slowed down as the model would be
+    alone = measured->seconds;
+  }
   const double longest = kLongestKernel.seconds();
   return {.alone = sim::Duration::FromSeconds(std::min(alone, longest)),
           .beside_communication = sim::Duration::FromSeconds(std::min(beside, longest))};
 }
 
-sim::Duration DeviceCostModel::LaunchTimeOf(const sim::Kernel&) const { return options_.launch; }
+KernelParts DeviceCostModel::PartsOf(const sim::Kernel& kernel) const {
+  const double bytes = Positive(kernel.bytes.count());
+  switch (kernel.kind) {
+    case sim::KernelKind::kGemm: {
+      const GemmTiming timing = Timing(kernel, alone_);
+      return {.start_s = timing.start_s,
+              .compute_s = timing.multiply_s,
+              .memory_s = std::max(timing.memory_s, timing.load_s),
+              .bytes = WorkOf(kernel).bytes(),
+              .product = timing};
+    }
+    case sim::KernelKind::kAttentionForward:
+    case sim::KernelKind::kAttentionBackward: {
+      const bool backward = kernel.kind == sim::KernelKind::kAttentionBackward;
+      const auto around = ModelsAround(AttentionModels(kernel), kernel.attention, backward);
+      sim::Kernel bare = kernel;
+      bare.bytes = {};
+      KernelParts parts{.start_s = (around.below != nullptr ? around.below : around.above)->fixed_s,
+                        .bytes = bytes};
+      parts.compute_s = AttentionTime(bare, alone_) - parts.start_s;
+      parts.memory_s = bytes / (ElementwiseEfficiency() * alone_.memory_bytes_per_s);
+      return parts;
+    }
+    case sim::KernelKind::kMemory:
+      break;
+  }
+  KernelParts parts{.start_s = device_.memory_bound.fixed_s, .bytes = bytes};
+  parts.memory_s = Seconds(kernel, alone_) - parts.start_s;
+  return parts;
+}
+
+// A library launches products that run one by one from one operation of the framework.
+sim::Duration DeviceCostModel::LaunchTimeOf(const sim::Kernel& kernel) const {
+  if (options_.launch == sim::Duration() || !kernel.one_by_one) return options_.launch;
+  return options_.launch + (kernel.gemm.batch - 1) * sim::Duration::FromSeconds(device_.host.kernel_launch_s);
+}
 
 double DeviceCostModel::Seconds(const sim::Kernel& kernel, const Share& share) const {
+  if (kernel.one_by_one && kernel.gemm.batch > 1) {
+    sim::Kernel one = kernel;
+    one.gemm.batch = 1;
+    one.bytes = sim::Bytes(kernel.bytes.count() / kernel.gemm.batch);
+    return static_cast<double>(kernel.gemm.batch) * Seconds(one, share);
+  }
   double seconds = 0;
   switch (kernel.kind) {
     case sim::KernelKind::kGemm:
-      seconds = GemmTime(kernel, share);
+      seconds = Timing(kernel, share).seconds;
       break;
     case sim::KernelKind::kAttentionForward:
     case sim::KernelKind::kAttentionBackward:
@@ -69,18 +107,24 @@ double DeviceCostModel::Seconds(const sim::Kernel& kernel, const Share& share) c
   return std::max(seconds, device_.minimum_kernel_s);
 }
 
-double DeviceCostModel::GemmTime(const sim::Kernel& kernel, const Share& share) const {
+GemmTiming DeviceCostModel::Timing(const sim::Kernel& kernel, const Share& share) const {
   CHECK(SupportsFormat(device_, kernel.format));
   const double derate = options_.random_data ? device_.random_data_derate : 1;
-  return GemmSeconds(device_.gemm[static_cast<std::size_t>(kernel.format)], WorkOf(kernel), derate, share);
+  return TimingOf(device_.gemm[static_cast<std::size_t>(kernel.format)], WorkOf(kernel), derate, share);
+}
+
+double DeviceCostModel::ElementwiseEfficiency() const {
+  return device_.memory_bound.efficiency[static_cast<std::size_t>(sim::MemoryClass::kElementwise)];
+}
+
+const std::vector<AttentionModel>& DeviceCostModel::AttentionModels(const sim::Kernel& kernel) const {
+  return kernel.attention.paged ? device_.paged_attention : device_.attention;
 }
 
 double DeviceCostModel::AttentionTime(const sim::Kernel& kernel, const Share& share) const {
-  const double efficiency =
-      device_.memory_bound.efficiency[static_cast<std::size_t>(sim::MemoryClass::kElementwise)];
-  return AttentionSeconds(kernel.attention.paged ? device_.paged_attention : device_.attention,
-                          kernel.attention, kernel.kind == sim::KernelKind::kAttentionBackward,
-                          Positive(kernel.bytes.count()), efficiency, share);
+  return AttentionSeconds(AttentionModels(kernel), kernel.attention,
+                          kernel.kind == sim::KernelKind::kAttentionBackward, Positive(kernel.bytes.count()),
+                          ElementwiseEfficiency(), share);
 }
 
 }  // namespace hardware

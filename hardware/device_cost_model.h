@@ -19,7 +19,17 @@ struct CostOptions {
 // All of a device, for one kernel.
 Share WholeDevice(const Device& device);
 
-// Every kernel takes at least the device's minimum time. While communication
+// What the model's time of a kernel is made of, for tables: its start, what multiplying takes by itself, and
+// moving from memory and L2 by itself; they overlap. Not of a measurement that stands in its place.
+struct KernelParts {
+  double start_s = 0, compute_s = 0, memory_s = 0;
+  double bytes = 0;    // that it moves at least
+  GemmTiming product;  // of a product
+};
+
+// Every kernel takes at least the device's minimum time, but for a product that was measured
+// (Device::measured_products), which takes the measured one. Products that run one by one fill
+// the device each by itself. While communication
 // kernels hold SMs, matrix products and attention have the SMs that are left,
 // in new waves; memory-bound kernels the memory rate that is left.
 class DeviceCostModel final : public CostModel {
@@ -31,10 +41,15 @@ class DeviceCostModel final : public CostModel {
   KernelTimes TimeOf(const sim::Kernel& kernel) const override;
   sim::Duration LaunchTimeOf(const sim::Kernel& kernel) const override;
 
+  // As TimeOf, of the kernel alone.
+  KernelParts PartsOf(const sim::Kernel& kernel) const;
+
  private:
   double Seconds(const sim::Kernel& kernel, const Share& share) const;
-  double GemmTime(const sim::Kernel& kernel, const Share& share) const;
+  GemmTiming Timing(const sim::Kernel& kernel, const Share& share) const;
   double AttentionTime(const sim::Kernel& kernel, const Share& share) const;
+  double ElementwiseEfficiency() const;
+  const std::vector<AttentionModel>& AttentionModels(const sim::Kernel& kernel) const;
 
   Device device_;
   CostOptions options_;

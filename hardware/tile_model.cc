@@ -33,15 +33,6 @@ constexpr Tile kTiles[] = {
     {128, 32, &GemmModel::relative_128x64},
 };
 
-// How many pieces of size `piece` cover `whole`. Exact for whole numbers below
-// 2^53; above, a piece more or less is below what a double can tell.
-double Cover(double whole, double piece) {
-  if (whole / piece > 1e15) return whole / piece;
-  double count = static_cast<double>(static_cast<std::int64_t>(whole / piece));
-  while (count * piece < whole) ++count;
-  return count;
-}
-
 // (a^4 + b^4)^(1/4).
 double FourNorm(double a, double b) {
   const double large = std::max(a, b);
@@ -89,6 +80,8 @@ Caching CachingOf(const GemmModel& model, const GemmWork& work, const Share& sha
 struct TileWork {
   double down = 0, across = 0;  // tiles of one product
   double step = 0;              // seconds for one k on an SM, operands in L2
+  double multiply = 0;          // of it, without loads
+  double load = 0;              // and loads alone
   double cold = 0;              // seconds for one k of what is cold, of an SM
 };
 
@@ -104,40 +97,57 @@ TileWork WorkOfTile(const Tile& tile, const GemmModel& model, const GemmWork& wo
   const double cold_first = first * (1 - caching.first_kept);
   const double cold_second = second * (1 - caching.second_kept);
   TileWork t{.down = Cover(e.m, tile.m), .across = Cover(e.n, tile.n)};
-  t.step = FourNorm(2 * tile.m * tile.n / (sm_rate * relative), (first + second) / model.l2_sm_bytes_per_s);
+  t.multiply = 2 * tile.m * tile.n / (sm_rate * relative);
+  t.load = (first + second) / model.l2_sm_bytes_per_s;
+  t.step = FourNorm(t.multiply, t.load);
   // Tiles beside each other read the same, and one of them finds it cold.
   t.cold = (cold_first / t.across + cold_second / t.down) / sm_memory_rate;
   return t;
 }
 
-// By tiles, k in `parts`.
-double TiledSeconds(const TileWork& tile, double parts, const GemmModel& model, const Extents& e,
-                    const Share& share) {
+// By tiles, k in `parts`: all, and what only multiplying and only loading would take.
+struct TiledTime {
+  double seconds, multiply_s, load_s;
+};
+TiledTime TimeOfTiles(const TileWork& tile, double parts, const GemmModel& model, const Extents& e,
+                      const Share& share) {
   const double tiles = e.batch * tile.down * tile.across * parts;
   const double waves = (1 - model.wave_overlap) * Cover(tiles, share.sms) +
                        model.wave_overlap * std::max(tiles / share.sms, 1.0);
   const double depth = Cover(e.k, parts * kInstructionK) * kInstructionK + model.prologue_k;
   const double cold = depth * tile.cold * std::max(tiles / share.sms, 1.0);
-  const double seconds = FourNorm(waves * depth * tile.step, cold);
-  if (parts == 1) return seconds;
+  TiledTime time{FourNorm(waves * depth * tile.step, cold), waves * depth * tile.multiply,
+                 std::max(waves * depth * tile.load, cold)};
+  if (parts == 1) return time;
   // Each part is written as FP32 and read again.
-  return seconds + model.split_fixed_s +
-         8 * parts * e.m * e.n * e.batch / (model.l2_ratio * share.memory_bytes_per_s);
+  time.seconds = time.seconds + model.split_fixed_s +
+                 8 * parts * e.m * e.n * e.batch / (model.l2_ratio * share.memory_bytes_per_s);
+  return time;
 }
 
-double MatrixUnitSeconds(const GemmModel& model, const GemmWork& work, const Caching& caching, double derate,
-                         const Share& share) {
+// The fastest way, and what it takes.
+struct TileChoice {
+  TiledTime time = {};
+  const Tile* tile = nullptr;  // null: one row by a kernel of its own
+  double parts = 1;
+};
+
+TileChoice FastestTile(const GemmModel& model, const GemmWork& work, const Caching& caching, double derate,
+                       const Share& share) {
   const Extents e(work.shape);
-  double best = work.shape.m == 1 ? e.k * model.row_k_s : 0;
+  TileChoice best;
+  if (work.shape.m == 1) best.time.seconds = best.time.load_s = e.k * model.row_k_s;
   for (const Tile& tile : kTiles) {
     const TileWork one = WorkOfTile(tile, model, work, caching, derate, share);
     for (double parts = 1; parts <= model.most_parts; parts *= 2) {
       if (parts > 1 && e.k < parts * kSmallestPart) break;
-      const double seconds = TiledSeconds(one, parts, model, e, share);
-      if (best == 0 || seconds < best) best = seconds;
+      const TiledTime time = TimeOfTiles(one, parts, model, e, share);
+      if (best.time.seconds == 0 || time.seconds < best.time.seconds) best = {time, &tile, parts};
     }
   }
-  return best * (1 + model.long_kernel_loss * best / (best + kLongKernel));
+  const double loss = 1 + model.long_kernel_loss * best.time.seconds / (best.time.seconds + kLongKernel);
+  best.time = {best.time.seconds * loss, best.time.multiply_s * loss, best.time.load_s};
+  return best;
 }
 
 }  // namespace
@@ -161,21 +171,46 @@ GemmWork WorkOfProduct(const sim::GemmShape& shape, sim::NumberFormat format) {
   return work;
 }
 
-double GemmSeconds(const GemmModel& model, const GemmWork& work, double derate, const Share& share) {
+GemmWork WorkOf(const sim::Kernel& kernel) {
+  GemmWork work = WorkOfProduct(kernel.gemm, kernel.format);
+  const double bytes = static_cast<double>(std::max<std::int64_t>(kernel.bytes.count(), 0));
+  work.more_bytes = std::max(bytes - work.bytes(), 0.0);
+  return work;
+}
+
+GemmTiming TimingOf(const GemmModel& model, const GemmWork& work, double derate, const Share& share) {
   const sim::GemmShape& shape = work.shape;
   CHECK(shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && shape.batch >= 1);
   CHECK(model.kind != GemmModelKind::kNone && share.sms >= 1);
   const double memory_rate = model.memory_efficiency * share.memory_bytes_per_s;
+  const Extents e(shape);
+  GemmTiming timing{.start_s = model.fixed_s};
   if (model.kind == GemmModelKind::kRoofline) {
-    const Extents e(shape);
     const double part = share.sms / share.sms_of_whole_device;
-    const double compute =
+    timing.compute_s =
         2 * e.m * e.n * e.k * e.batch / (model.efficiency * derate * model.peak_flops_per_s * part);
-    return model.fixed_s + std::max(compute, work.bytes() / memory_rate);
+    timing.multiply_s = timing.compute_s;
+    timing.memory_s = work.bytes() / memory_rate;
+    timing.seconds = timing.start_s + std::max(timing.compute_s, timing.memory_s);
+    return timing;
   }
   const Caching caching = CachingOf(model, work, share);
-  return model.fixed_s + PowerMean(MatrixUnitSeconds(model, work, caching, derate, share),
-                                   caching.memory_bytes / memory_rate, model.norm);
+  const TileChoice choice = FastestTile(model, work, caching, derate, share);
+  timing.compute_s = choice.time.seconds;
+  timing.multiply_s = choice.time.multiply_s;
+  timing.load_s = choice.time.load_s;
+  timing.memory_s = caching.memory_bytes / memory_rate;
+  timing.seconds = timing.start_s + PowerMean(timing.compute_s, timing.memory_s, model.norm);
+  if (choice.tile == nullptr) return timing;
+  timing.tile_m = static_cast<std::int32_t>(choice.tile->m);
+  timing.tile_n = static_cast<std::int32_t>(choice.tile->n);
+  timing.parts = static_cast<std::int32_t>(choice.parts);
+  timing.waves = e.batch * Cover(e.m, choice.tile->m) * Cover(e.n, choice.tile->n) * choice.parts / share.sms;
+  return timing;
+}
+
+double GemmSeconds(const GemmModel& model, const GemmWork& work, double derate, const Share& share) {
+  return TimingOf(model, work, derate, share).seconds;
 }
 
 double MeasuredCastSeconds(const GemmModel& model, const GemmWork& work, const Share& share) {

@@ -55,10 +55,30 @@ struct GemmWork {
   double bytes() const;
 };
 
+// Of a kernel that is a product: one that also adds to its result, reads a bias, or has experts of several
+// sizes says so in `bytes`, beyond the product's own.
+GemmWork WorkOf(const sim::Kernel& kernel);
+
 // In a format, its scales included; what is narrower than 16 bits is written in 16.
 GemmWork WorkOfProduct(const sim::GemmShape& shape, sim::NumberFormat format);
 
-// Seconds. REQUIRES: m, n, k, batch >= 1; model.kind is not kNone
+// What a product's time is made of.
+struct GemmTiming {
+  double seconds = 0;
+  // Its start, what SMs take and what the memory takes; the latter two overlap.
+  double start_s = 0, compute_s = 0, memory_s = 0;
+  // What SMs would take if they only multiplied, and if they only loaded.
+  double multiply_s = 0, load_s = 0;
+  // The tile that is fastest, into how many parts it cuts k, and how many waves of the share's SMs all
+  // tiles are, in fractions. Zero: a model without tiles, or one row by a kernel of its own.
+  std::int32_t tile_m = 0, tile_n = 0, parts = 0;
+  double waves = 0;
+};
+
+// REQUIRES: m, n, k, batch >= 1; model.kind is not kNone
+GemmTiming TimingOf(const GemmModel& model, const GemmWork& work, double derate, const Share& share);
+
+// Its seconds.
 double GemmSeconds(const GemmModel& model, const GemmWork& work, double derate, const Share& share);
 
 // What the cast takes that the measured operation includes; 0 where it includes none.

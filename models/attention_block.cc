@@ -16,8 +16,8 @@ void AddHeadNorms(const Core& core, bool backward, std::vector<Kernel>* kernels)
   const std::int64_t query_rows = core.sizes.tokens * core.heads,
                      key_rows = core.sizes.tokens * core.kv_heads;
   if (backward) {
-    AddNormBackward("key_norm_backward", key_rows, width, core.execution, kernels);
-    AddNormBackward("query_norm_backward", query_rows, width, core.execution, kernels);
+    AddNormBackward("key_norm_backward", Norm::kRms, key_rows, width, core.execution, kernels);
+    AddNormBackward("query_norm_backward", Norm::kRms, query_rows, width, core.execution, kernels);
   } else {
     AddNorm("query_norm", Norm::kRms, query_rows, width, core.execution, kernels);
     AddNorm("key_norm", Norm::kRms, key_rows, width, core.execution, kernels);
@@ -75,13 +75,15 @@ void AddActivations(const Core& core, Block* block) {
   const Sizes& sizes = core.sizes;
   std::vector<Activation>* kept = &block->activations;
   const Bytes cut(sizes.cut_h * sizes.element);
-  kept->push_back({"norm_input", cut});
+  KeepNorm("norm_input", core.model.norm, sizes.cut_h, core.execution, false, kept);
   const SelectiveModules& modules = core.execution.selective;
   kept->push_back({"qkv_input", Bytes(LinearInputBytes(core.execution, sizes.cut_h)),
                    modules.norm_output || modules.operations});
   if (core.model.qk_norm) {
-    kept->push_back({"query_norm_input", Bytes(core.query_bytes)});
-    kept->push_back({"key_norm_input", Bytes(core.key_bytes), modules.operations});
+    const std::int64_t element = sizes.element;
+    KeepNorm("query_norm_input", Norm::kRms, core.query_bytes / element, core.execution, false, kept);
+    KeepNorm("key_norm_input", Norm::kRms, core.key_bytes / element, core.execution, modules.operations,
+             kept);
   }
   AddCoreActivations(core, kept);
   if (modules.operations && core.execution.tensor > 1) {

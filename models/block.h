@@ -70,6 +70,7 @@ struct ExpertSpread {
   Dispatcher dispatcher = Dispatcher::kAllToAll;
   bool fp8_dispatch = false;    // tokens travel outward in FP8, with an FP32 scale every 128 channels
   double capacity_factor = 0;   // see ExpertCapacity(); every expert gets exactly as many. 0 = no limit
+  bool one_by_one = false;      // a kernel for each expert's product; else one for all of a rank
   bool overlap_shared = false;  // the shared experts run while the tokens travel
   std::int64_t nodes = 1;       // NVLink domains that the ranks of one dispatch lie on
   std::int64_t node_limit = 0;  // domains that one token's experts lie on, at most; 0 = all of them
@@ -127,6 +128,7 @@ struct Execution {
   sim::AttentionKind attention = sim::AttentionKind::kFlash2;
   std::int64_t vocabulary_divisor = 1;  // the vocabulary is padded to a multiple of divisor * tensor
   bool fused = true;                    // memory-bound kernels fused as in Megatron-LM / TE
+  bool fused_norms = true;              // one kernel each way; else as eager PyTorch runs them
   bool fused_loss = false;  // cross-entropy in one kernel each way; Megatron-LM's default is one an operation
   bool dropout = false;
   bool gradient_fp32 = true;  // weight gradients accumulate in FP32

@@ -33,7 +33,7 @@ void AddBackward(const Model& model, const Execution& execution, Block* block) {
   std::vector<Kernel>* head = &block->backward_head;
   if (execution.dropout) head->push_back(Moves("dropout_backward", 2 * cut + sizes.cut_h));
   if (model.embedding_norm) {
-    AddNormBackward("embedding_norm_backward", sizes.cut, model.hidden, execution, head);
+    AddNormBackward("embedding_norm_backward", model.norm, sizes.cut, model.hidden, execution, head);
   }
   const std::int64_t sum = execution.gradient_fp32 ? 4 : sizes.element;
   if (model.learned_positions > 0) {
@@ -59,7 +59,7 @@ Block EmbeddingBlock(const Model& model, const Execution& execution) {
   AddBackward(model, execution, &block);
   block.activations.push_back({"token_ids", Bytes(kTokenIdBytes * sizes.tokens)});
   if (model.embedding_norm) {
-    block.activations.push_back({"embedding_norm_input", Bytes(sizes.cut_h * sizes.element)});
+    KeepNorm("embedding_norm_input", model.norm, sizes.cut_h, execution, false, &block.activations);
   }
   if (execution.dropout) block.activations.push_back({"dropout_mask", Bytes(sizes.cut_h)});
   if (execution.tensor > 1) {

@@ -146,7 +146,9 @@ void AddExpertsBackward(const ExpertsLayer& layer, Block* block) {
 
 void AddActivations(const ExpertsLayer& layer, std::vector<Activation>* kept) {
   const Bytes cut(layer.cut_bytes);
-  if (!layer.model.parallel_residual) kept->push_back({"norm_input", cut});
+  if (!layer.model.parallel_residual) {
+    KeepNorm("norm_input", layer.model.norm, layer.sizes.cut_h, layer.execution, false, kept);
+  }
   if (!SharesNorm(layer.model))
     kept->push_back({"router_input", cut, layer.execution.selective.norm_output});  // and the shared experts'
   const bool again = layer.execution.selective.experts;

@@ -114,12 +114,11 @@ void AddNonlinearityAgain(const FeedForward& ff, std::vector<Kernel>* kernels) {
 
 void AddFeedForward(const FeedForward& ff, std::vector<Kernel>* kernels) {
   const std::int64_t hidden = ff.model.hidden;
-  const auto format = LinearFormat(ff.execution);
   const char* first = ff.model.gated ? ff.names.gate_up : ff.names.up;
-  kernels->push_back(GroupedGemm(first, ff.rows, ff.up, hidden, ff.experts, format));
+  kernels->push_back(GroupedGemm(first, ff.rows, ff.up, hidden, ff.experts, ff.execution));
   AddNonlinearity(ff, kernels);
   AddCast("cast_input", ff.execution, ff.rows * ff.ffn, kernels);
-  kernels->push_back(GroupedGemm(ff.names.down, ff.rows, hidden, ff.ffn, ff.experts, format));
+  kernels->push_back(GroupedGemm(ff.names.down, ff.rows, hidden, ff.ffn, ff.experts, ff.execution));
 }
 
 void AddFeedForwardWeightCasts(const FeedForward& ff, Block* block) {
@@ -129,12 +128,11 @@ void AddFeedForwardWeightCasts(const FeedForward& ff, Block* block) {
 
 void AddFeedForwardBackward(const FeedForward& ff, std::vector<Kernel>* kernels) {
   const std::int64_t hidden = ff.model.hidden;
-  const auto format = LinearFormat(ff.execution);
-  kernels->push_back(GroupedGemm(ff.names.down_dgrad, ff.rows, ff.ffn, hidden, ff.experts, format));
+  kernels->push_back(GroupedGemm(ff.names.down_dgrad, ff.rows, ff.ffn, hidden, ff.experts, ff.execution));
   AddGroupedWeightGradient(ff.names.down_wgrad, hidden, ff.ffn, ff.rows, ff.experts, ff.execution, kernels);
   AddNonlinearityBackward(ff, kernels);
   AddCast("cast_gradient", ff.execution, ff.rows * ff.up, kernels);
-  kernels->push_back(GroupedGemm(ff.names.up_dgrad, ff.rows, hidden, ff.up, ff.experts, format));
+  kernels->push_back(GroupedGemm(ff.names.up_dgrad, ff.rows, hidden, ff.up, ff.experts, ff.execution));
 }
 
 void AddUpWeightGradient(const FeedForward& ff, std::vector<Kernel>* kernels) {

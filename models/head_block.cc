@@ -48,8 +48,9 @@ Block HeadBlock(const Model& model, const Execution& of_layers) {
   block.name = "head";
   if (model.final_norm) {
     AddNorm("final_norm", model.norm, sizes.cut, model.hidden, execution, &block.before_gather);
-    AddNormBackward("final_norm_backward", sizes.cut, model.hidden, execution, &block.backward_tail);
-    block.activations.push_back({"final_norm_input", cut});
+    AddNormBackward("final_norm_backward", model.norm, sizes.cut, model.hidden, execution,
+                    &block.backward_tail);
+    KeepNorm("final_norm_input", model.norm, sizes.cut_h, execution, false, &block.activations);
   }
   block.activations.push_back({"logits_input", cut});
   block.activations.push_back({"loss_softmax", Bytes(4 * logits)});

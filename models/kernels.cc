@@ -68,11 +68,13 @@ Kernel Gemm(const char* name, sim::GemmShape shape, sim::NumberFormat format, st
 }
 
 Kernel GroupedGemm(const char* name, std::int64_t rows, std::int64_t n, std::int64_t k, std::int64_t groups,
-                   sim::NumberFormat format) {
+                   const Execution& execution) {
+  const sim::NumberFormat format = LinearFormat(execution);
   const std::int64_t busy = std::min(groups, rows);  // fewer tokens than experts leave some without
   Kernel kernel = Gemm(name, {rows, n, k, 1}, format);
   kernel.gemm = {(rows + busy - 1) / busy, n, k, busy};
   kernel.bytes = kernel.bytes + Bytes((busy - 1) * sim::ByteWidth(format) * k * n);
+  kernel.one_by_one = execution.experts.one_by_one && busy > 1;
   return kernel;
 }
 
@@ -92,6 +94,7 @@ void AddGroupedWeightGradient(const char* name, std::int64_t out, std::int64_t i
   Kernel kernel = Gemm(name, {out, in, rows, 1}, LinearFormat(execution), epilogue);
   kernel.gemm = {out, in, (rows + busy - 1) / busy, busy};
   kernel.bytes = kernel.bytes + Bytes((busy - 1) * element * out * in);
+  kernel.one_by_one = execution.experts.one_by_one && busy > 1;
   kernel.weight_gradient = true;
   kernels->push_back(kernel);
   if (execution.fused) return;
@@ -108,25 +111,59 @@ void AddNorm(const char* name, Norm norm, std::int64_t rows, std::int64_t width,
   const std::int64_t element = ElementWidth(execution.format);
   const std::int64_t tensor = rows * width * element;
   const std::int64_t scale = width * element;
-  if (execution.fused) {
+  // PyTorch has a kernel of its own for layer norms only.
+  if (execution.fused_norms || norm == Norm::kLayer) {
     const std::int64_t parameters = norm == Norm::kLayer ? 2 * scale : scale;
     kernels->push_back(Moves(name, 2 * tensor + parameters, MemoryClass::kNorm));
     return;
   }
-  kernels->push_back(Moves("norm_statistics", tensor, MemoryClass::kNorm));
-  kernels->push_back(Moves("norm_divide", 2 * tensor));
+  const std::int64_t wide = 4 * rows * width;  // what follows runs in FP32
+  kernels->push_back(Moves("norm_widen", tensor + wide));
+  kernels->push_back(Moves("norm_square", 2 * wide));
+  kernels->push_back(Moves("norm_mean", wide, MemoryClass::kNorm));
+  kernels->push_back(Moves("norm_root", 8 * rows));  // with epsilon, and one over it
+  kernels->push_back(Moves("norm_divide", 2 * wide));
+  kernels->push_back(Moves("norm_narrow", wide + tensor));
   kernels->push_back(Moves("norm_scale", 2 * tensor + scale));
-  if (norm == Norm::kLayer) kernels->push_back(Moves("norm_bias", 2 * tensor + scale));
 }
 
-void AddNormBackward(const char* name, std::int64_t rows, std::int64_t width, const Execution& execution,
-                     std::vector<Kernel>* kernels) {
+void AddNormBackward(const char* name, Norm norm, std::int64_t rows, std::int64_t width,
+                     const Execution& execution, std::vector<Kernel>* kernels) {
   const std::int64_t element = ElementWidth(execution.format);
   const std::int64_t tensor = rows * width * element;
   const std::int64_t scale = width * element;
-  // Reads the output's gradient, the input and the scale; writes the input's gradient.
-  kernels->push_back(Moves(name, 3 * tensor + scale, MemoryClass::kNorm));
-  if (!execution.fused) kernels->push_back(Moves("norm_scale_gradient", 2 * tensor, MemoryClass::kNorm));
+  if (execution.fused_norms || norm == Norm::kLayer) {
+    // Reads the output's gradient, the input and the scale; writes the input's gradient.
+    kernels->push_back(Moves(name, 3 * tensor + scale, MemoryClass::kNorm));
+    if (!execution.fused_norms) {
+      kernels->push_back(Moves("norm_scale_gradient", 2 * tensor, MemoryClass::kNorm));
+    }
+    return;
+  }
+  const std::int64_t wide = 4 * rows * width;
+  // Each product has two factors, and a gradient for either.
+  kernels->push_back(Moves("norm_scale_backward", 2 * tensor + scale));
+  kernels->push_back(Moves("norm_scale_product", 3 * tensor));
+  kernels->push_back(Moves("norm_scale_gradient", tensor, MemoryClass::kNorm));
+  kernels->push_back(Moves("norm_narrow_backward", tensor + wide));
+  kernels->push_back(Moves("norm_divide_backward", 2 * wide));
+  kernels->push_back(Moves("norm_divide_product", 3 * wide));
+  kernels->push_back(Moves("norm_root_gradient", wide, MemoryClass::kNorm));
+  kernels->push_back(Moves("norm_mean_backward", wide));  // spread over the row again
+  kernels->push_back(Moves("norm_double", 2 * wide));
+  kernels->push_back(Moves("norm_square_backward", 3 * wide));
+  kernels->push_back(Moves("norm_sum_gradients", 3 * wide));
+  kernels->push_back(Moves("norm_widen_backward", wide + tensor));
+}
+
+void KeepNorm(const char* name, Norm norm, std::int64_t numbers, const Execution& execution, bool dropped,
+              std::vector<Activation>* kept) {
+  const std::int64_t tensor = numbers * ElementWidth(execution.format);
+  kept->push_back({name, Bytes(tensor), dropped});
+  if (execution.fused_norms || norm == Norm::kLayer) return;
+  const bool again = execution.selective.operations || execution.selective.norm_output;
+  kept->push_back({"norm_widened", Bytes(4 * numbers), dropped || again});
+  kept->push_back({"norm_divided", Bytes(tensor), dropped || again});
 }
 
 void AddNormAgain(const Model& model, const Execution& execution, Block* block) {
@@ -143,7 +180,7 @@ void AddAfterReduce(const Model& model, const Execution& execution, bool bias, B
   if (model.post_norms()) {
     if (bias) kernels->push_back(Moves("output_bias", 2 * tensor + vector));
     AddNorm("post_norm", model.norm, sizes.cut, model.hidden, execution, kernels);
-    block->activations.push_back({"post_norm_input", Bytes(tensor)});
+    KeepNorm("post_norm_input", model.norm, sizes.cut_h, execution, false, &block->activations);
     bias = false;
   }
   if (execution.dropout) block->activations.push_back({"dropout_mask", Bytes(sizes.cut_h)});
@@ -165,14 +202,14 @@ void AddBackwardHead(const Model& model, const Execution& execution, bool bias, 
   std::vector<Kernel>* kernels = &block->backward_head;
   if (execution.dropout) kernels->push_back(Moves("dropout_backward", 2 * tensor + sizes.cut_h));
   if (model.post_norms()) {
-    AddNormBackward("post_norm_backward", sizes.cut, model.hidden, execution, kernels);
+    AddNormBackward("post_norm_backward", model.norm, sizes.cut, model.hidden, execution, kernels);
   }
   if (bias) AddBiasGradient("output_bias_gradient", tensor, kernels);
 }
 
 void AddBackwardTail(const Model& model, const Execution& execution, Block* block) {
   const Sizes sizes(model, execution);
-  AddNormBackward("norm_backward", sizes.cut, model.hidden, execution, &block->backward_tail);
+  AddNormBackward("norm_backward", model.norm, sizes.cut, model.hidden, execution, &block->backward_tail);
   block->backward_tail.push_back(Moves("residual_backward", 3 * sizes.cut_h * sizes.element));
 }
 

@@ -44,10 +44,10 @@ sim::Kernel Moves(const char* name, std::int64_t bytes,
 sim::Kernel Gemm(const char* name, sim::GemmShape shape, sim::NumberFormat format,
                  std::int64_t more_bytes = 0);
 
-// [m,k] x [k,n] for each of `groups` experts, whose rows are `rows` in all: m is
-// rows / groups, and one more for some where that is not whole.
+// [m,k] x [k,n] in the format of linear layers for each of `groups` experts, whose rows are `rows` in all: m
+// is rows / groups, and one more for some where that is not whole.
 sim::Kernel GroupedGemm(const char* name, std::int64_t rows, std::int64_t n, std::int64_t k,
-                        std::int64_t groups, sim::NumberFormat format);
+                        std::int64_t groups, const Execution& execution);
 
 // The weight gradient [out, in] of a linear layer over `tokens`, added to what
 // earlier micro-batches left: in the GEMM's epilogue when fused, else by a kernel
@@ -65,8 +65,12 @@ void AddBiasGradient(const char* name, std::int64_t bytes_of_input, std::vector<
 // One norm over `rows` rows of `width` numbers, forward and backward.
 void AddNorm(const char* name, Norm norm, std::int64_t rows, std::int64_t width, const Execution& execution,
              std::vector<sim::Kernel>* kernels);
-void AddNormBackward(const char* name, std::int64_t rows, std::int64_t width, const Execution& execution,
-                     std::vector<sim::Kernel>* kernels);
+void AddNormBackward(const char* name, Norm norm, std::int64_t rows, std::int64_t width,
+                     const Execution& execution, std::vector<sim::Kernel>* kernels);
+// What its backward needs: the input `name` of so many numbers, which recomputation may drop, and where it is
+// not fused the input in FP32 and what the scale multiplies.
+void KeepNorm(const char* name, Norm norm, std::int64_t numbers, const Execution& execution, bool dropped,
+              std::vector<Activation>* kept);
 
 // What both halves of a layer share.
 // Forward end: the row-parallel bias, a norm after the block, dropout, the

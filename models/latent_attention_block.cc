@@ -100,14 +100,14 @@ void AddDownBackward(const Projections& p, Block* block) {
   const Execution& execution = core.execution;
   const std::int64_t cut = core.sizes.cut, hidden = core.model.hidden;
   std::vector<Kernel>* kernels = &block->backward_tail;
-  AddNormBackward("kv_norm_backward", cut, p.latent.kv_rank, execution, kernels);
+  AddNormBackward("kv_norm_backward", core.model.norm, cut, p.latent.kv_rank, execution, kernels);
   const auto format = LinearFormat(execution);
   AddCast("cast_gradient", execution, cut * p.kv_down, kernels);
   kernels->push_back(Gemm("kv_down_dgrad", {cut, hidden, p.kv_down, 1}, format));
   AddWeightGradient("kv_down_wgrad", p.kv_down, hidden, cut, execution, kernels);
   if (p.narrow_query) {
     const std::int64_t rank = p.latent.query_rank;
-    AddNormBackward("query_norm_backward", cut, rank, execution, kernels);
+    AddNormBackward("query_norm_backward", core.model.norm, cut, rank, execution, kernels);
     AddCast("cast_gradient", execution, cut * rank, kernels);
     kernels->push_back(Gemm("query_down_dgrad", {cut, hidden, rank, 1}, format));
     AddWeightGradient("query_down_wgrad", rank, hidden, cut, execution, kernels);
@@ -117,20 +117,20 @@ void AddDownBackward(const Projections& p, Block* block) {
 
 void AddActivations(const Projections& p, Block* block) {
   const Core& core = p.core;
-  const std::int64_t row = core.sizes.cut * core.sizes.element;  // one number of each token
   const auto input = [&](std::int64_t numbers) { return Bytes(LinearInputBytes(core.execution, numbers)); };
   const Bytes cut(core.sizes.cut_h * core.sizes.element);
   const SelectiveModules& modules = core.execution.selective;
   std::vector<Activation>* kept = &block->activations;
-  kept->push_back({"norm_input", cut});
+  KeepNorm("norm_input", core.model.norm, core.sizes.cut_h, core.execution, false, kept);
   kept->push_back({"down_input", input(core.sizes.cut_h), modules.norm_output});
   if (p.narrow_query) {
-    kept->push_back({"query_norm_input", Bytes(row * p.latent.query_rank)});
+    KeepNorm("query_norm_input", core.model.norm, core.sizes.cut * p.latent.query_rank, core.execution, false,
+             kept);
     kept->push_back({"query_up_input", input(core.sizes.cut * p.latent.query_rank), modules.latent_up});
   } else if (modules.latent_up && core.execution.matmul.recipe != Recipe::kNone) {
     kept->push_back({"query_up_source", cut, false, /*instead=*/true});  // 16 bits, to be cast again
   }
-  kept->push_back({"kv_norm_input", Bytes(row * p.latent.kv_rank)});
+  KeepNorm("kv_norm_input", core.model.norm, core.sizes.cut * p.latent.kv_rank, core.execution, false, kept);
   kept->push_back({"kv_up_input", input(core.sizes.cut * p.latent.kv_rank), modules.latent_up});
   AddCoreActivations(core, kept);
 }

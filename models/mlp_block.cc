@@ -16,7 +16,9 @@ void AddInputActivations(const Model& model, const Execution& execution, Block* 
   const SelectiveModules& modules = execution.selective;
   const Bytes cut(sizes.cut_h * sizes.element);
   // Side by side with attention it reads the same tensors, which are kept once.
-  if (!model.parallel_residual) block->activations.push_back({"norm_input", cut, modules.operations});
+  if (!model.parallel_residual) {
+    KeepNorm("norm_input", model.norm, sizes.cut_h, execution, modules.operations, &block->activations);
+  }
   if (SharesNorm(model)) return;
   const bool cast = execution.matmul.recipe != Recipe::kNone;
   block->activations.push_back({"up_input", Bytes(LinearInputBytes(execution, sizes.cut_h)),

@@ -17,7 +17,7 @@ void AddBothNorms(const Model& model, const Execution& execution, Block* block) 
   block->before_gather.push_back(Moves("concatenate", 4 * cut));
   AddCast("cast_input", execution, 2 * sizes.cut_h, &block->before_gather);
   for (const char* name : {"embedding_norm_backward", "hidden_norm_backward"}) {
-    AddNormBackward(name, sizes.cut, model.hidden, execution, &block->backward_tail);
+    AddNormBackward(name, model.norm, sizes.cut, model.hidden, execution, &block->backward_tail);
   }
   // The gradient that came from the head of the layers before.
   block->backward_tail.push_back(Moves("branch_gradient_sum", 3 * cut));

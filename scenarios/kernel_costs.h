@@ -12,6 +12,10 @@ namespace scenarios {
 // host's alone. Fitted: with it vTrain's 30 steps of small GPTs on one node of A100 (docs/validation.md) come
 // out with the least error, whose host takes 45 us an operation.
 inline constexpr double kOperationsPerKernel = 1.45;
+inline constexpr const char* kOperationsPerKernelSource =
+    "operations of the framework for each that launches a kernel; fitted to vTrain's 30 measured steps of "
+    "small "
+    "GPTs on one node of A100 (docs/validation.md), and assumed of other frameworks and hosts";
 
 // What the host takes for one kernel or communication of an eager step.
 inline sim::Duration EagerLaunchOf(const hardware::Device& device) {

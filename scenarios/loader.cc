@@ -273,6 +273,7 @@ models::Execution ExecutionOf(const Scenario& scenario) {
   execution.attention = scenario.training.attention;
   execution.vocabulary_divisor = scenario.training.vocabulary_divisor;
   execution.fused = scenario.training.fused_kernels;
+  execution.fused_norms = scenario.training.fused_norms;
   execution.fused_loss = scenario.training.fused_loss;
   execution.selective = scenario.training.selective;
   execution.dropout = scenario.training.dropout;
@@ -282,6 +283,7 @@ models::Execution ExecutionOf(const Scenario& scenario) {
                        .dispatcher = experts.dispatcher,
                        .fp8_dispatch = experts.fp8_dispatch,
                        .capacity_factor = experts.capacity_factor,
+                       .one_by_one = scenario.training.experts_one_by_one,
                        .overlap_shared = experts.overlap_shared,
                        .nodes = NodesOfExpertGroup(scenario),
                        .node_limit = experts.node_limit,

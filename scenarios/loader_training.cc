@@ -138,6 +138,8 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
   training.gradient_norm = !in.has_gradient_norm() || in.gradient_norm();
   ReadLaunches(in, &training);
   training.fused_kernels = !in.has_fused_kernels() || in.fused_kernels();
+  training.fused_norms = in.has_fused_norms() ? in.fused_norms() : training.fused_kernels;
+  training.experts_one_by_one = in.expert_products() == config::ExpertProducts::ONE_BY_ONE;
   training.fused_loss = in.fused_loss();
   CheckFormats(block, has_device, training, scenario->device);
   ReadMatmul(in, block, has_device, scenario);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <string_view>
 
 #include "models/flops.h"
@@ -7,6 +8,7 @@
 #include "models/quantise.h"
 #include "scenarios/checkpoint_report.h"
 #include "scenarios/closed_form.h"
+#include "scenarios/kernel_costs.h"
 #include "scenarios/offload.h"
 #include "scenarios/run.h"
 #include "scenarios/stage_memory.h"
@@ -27,8 +29,8 @@ std::vector<TimePart> PartsOf(const sim::Breakdown& breakdown) {
   return parts;
 }
 
-// Work by class, then communication by class: what it waits for (latency) and
-// what it moves (transfer).
+// Work by class, then communication by class: what it waits for (latency) and what it moves (transfer).
+// Launches are the host's work, and there where kernels wait for them.
 std::vector<TimePart> PartsOf(const sim::CriticalPath& path) {
   std::vector<TimePart> parts;
   for (int i = 0; i < sim::kTaskClasses; ++i) {
@@ -37,6 +39,9 @@ std::vector<TimePart> PartsOf(const sim::CriticalPath& path) {
     const std::string name = sim::ToText(task_class);
     if (sim::IsWork(task_class)) {
       parts.push_back({name, path.work[at]});
+    } else if (task_class == sim::TaskClass::kLaunch) {
+      const sim::Duration waited = path.work[at] + path.latency[at] + path.transfer[at];
+      if (waited > sim::Duration()) parts.push_back({name, waited});
     } else if (path.latency[at] + path.transfer[at] + path.work[at] > sim::Duration()) {
       parts.push_back({name + " latency", path.latency[at]});
       parts.push_back({name + " transfer", path.transfer[at] + path.work[at]});
@@ -213,21 +218,39 @@ bool DependsOn(const Scenario& scenario, const hardware::Figure& figure) {
   const std::string attention = std::string(": ") + hardware::ToText(scenario.training.attention);
   const bool alone = scenario.devices == 1;
   const bool one_node = scenario.devices <= scenario.device.node.devices;
+  const bool nvlink = scenario.device.nvlink.wire > sim::ByteRate();
   const std::string linear =
       std::string(": ") +
       hardware::ToText(models::FormatOf(scenario.training.matmul.recipe, scenario.training.format));
-  if (key.starts_with("peaks") || key.starts_with("gemm")) {
-    return Has(figure.value + " ", format + " ") || Has(figure.value + " ", linear + " ");
+  if (key.starts_with("peaks") || key.starts_with("gemm") || key.starts_with("measured_gemm")) {
+    // Eight bits in blocks have FP8's peak (hardware/device_convert.cc).
+    const bool in_blocks = key.starts_with("peaks") && (linear == ": FP8_BLOCK" || linear == ": MXFP8");
+    return Has(figure.value + " ", format + " ") ||
+           Has(figure.value + " ", in_blocks ? ": FP8 " : linear + " ");
   }
   if (key.starts_with("attention")) return Has(figure.value + " ", attention + " ");
-  if (key == "node.disk" || key == "node.launch" || key.starts_with("paged_attention")) return false;
+  if (key == "node.disk" || key.starts_with("paged_attention")) return false;
+  if (key == "node.launch") return scenario.training.launches != Launches::kCudaGraphs;
+  if (key.starts_with("exchanges")) return scenario.experts.deepep_sms > 0;
   if (scenario.checkpoint && (key == "node.host_memory" || key == "node.pcie")) return true;
   if (scenario.checkpoint && key == "node.nic" && scenario.checkpoint->through_nics) return true;
   if (key == "node.host_memory") return UsesHosts(scenario);
   if (key == "node.pcie" && UsesHosts(scenario)) return true;
   if (key.starts_with("collectives") || key == "node.nvlink" || key == "interference") return !alone;
+  if (key == "node.pcie" && !nvlink) return !alone;
   if (key == "node.nic" || key == "node.pcie") return !one_node;
+  if (key == "node.host_bridge" || key == "node.between_sockets") return !alone;
   return true;
+}
+
+Provenance OperationsPerKernel() {
+  char value[16];
+  std::snprintf(value, sizeof value, "%.4g", kOperationsPerKernel);
+  return {.key = "operations_per_kernel",
+          .value = value,
+          .basis = hardware::ToText(hardware::Basis::kAssumed),
+          .source = kOperationsPerKernelSource,
+          .used = true};
 }
 
 void DescribeContext(const Layout& layout, Report* report) {
@@ -290,6 +313,7 @@ Report Describe(const Scenario& scenario) {
     report.figures.push_back({figure.key, figure.value, hardware::ToText(figure.basis), figure.source,
                               DependsOn(scenario, figure)});
   }
+  if (scenario.training.launches != Launches::kCudaGraphs) report.figures.push_back(OperationsPerKernel());
   if (scenario.published.has_value()) {
     report.published_step_time_s = scenario.published->step_time_s;
     report.published_source = scenario.published->source;

@@ -65,6 +65,13 @@ struct CollectiveReport {
   sim::Duration fastest_alone;
 };
 
+// Kernels of a rank in a step, by how well their times are known.
+struct KernelReport {
+  std::string basis;         // "measurement", "fit", "published", "derived", "extrapolation", "assumed"
+  std::int64_t kernels = 0;  // launched
+  sim::Duration time;        // together, alone on the device
+};
+
 // What a planner computes by hand, beside what the simulation gave.
 struct ClosedForm {
   double six_pd_flops = 0;              // 6 * active parameters * tokens of a step
@@ -155,10 +162,10 @@ struct Verdict {
   std::string note;                     // what no part of the step has: data loading
 };
 
-// One figure of the device that the result leans on.
+// One figure of the device, or of the model of its host, that results can lean on.
 struct Provenance {
   std::string key, value, basis, source;
-  bool used = false;  // this result depends on it
+  bool used = false;  // this result can change with it
 };
 
 struct Report {
@@ -203,6 +210,8 @@ struct Report {
   std::vector<TierReport> tiers;
   std::string nccl_version;                   // "2.27"
   std::vector<CollectiveReport> collectives;  // of the breakdown's rank, the longest ones first
+
+  std::vector<KernelReport> kernels;  // of the breakdown's rank, the best known first
 
   sim::Bytes memory_per_device;  // usable
   bool fits = true;

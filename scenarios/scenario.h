@@ -104,7 +104,9 @@ struct Training {
   std::int64_t vocabulary_divisor = 128;  // Megatron's make-vocab-size-divisible-by; times tensor
   bool gradient_norm = true;              // an all-reduce over all ranks before the optimizer
   Matmul matmul;
-  bool fused_kernels = true;  // as models::Execution::fused
+  bool fused_kernels = true;        // as models::Execution::fused
+  bool fused_norms = true;          // as models::Execution::fused_norms
+  bool experts_one_by_one = false;  // as models::ExpertSpread::one_by_one
   bool fused_loss = false;
   Launches launches = Launches::kCudaGraphs;
   HostWaits host_waits;

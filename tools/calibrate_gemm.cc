@@ -1,52 +1,29 @@
 #include "tools/calibrate_gemm.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
-#include <system_error>
 #include <utility>
 
 #include "hardware/device_reader.h"
+#include "scenarios/calibration/doubts.h"
 #include "scenarios/calibration/gemm_text.h"
+#include "scenarios/calibration/measured_points.h"
 #include "tools/calibrate_parts.h"
-#include "tools/import_job.h"
+#include "tools/new_file.h"
 
 namespace tools {
 namespace {
 
-// What is wrong with a file that is asked for, before any is read.
-void CheckGemmOutput(const Arguments& arguments, const std::string& flag, const std::string& ending,
-                     proto::Diagnostics* diagnostics) {
-  if (!arguments.has(flag)) return;
-  const std::string path = arguments.value(flag);
-  std::error_code error;
-  if (!path.ends_with(ending)) {
-    diagnostics->Error("--" + flag + ' ' + path, "the name of a " + ending + " is wanted");
-  } else if (std::filesystem::exists(path, error)) {
-    diagnostics->Error("--" + flag + ' ' + path, "is there already; it is not written over");
-  }
-}
-
 // What is wrong with the words.
 void CheckGemmWords(const Arguments& arguments, proto::Diagnostics* diagnostics) {
+  const std::string& what = arguments.positional[0];
   if (arguments.positional.size() < 2) {
-    diagnostics->Error("gemm", "wanted `orrery calibrate gemm TABLE.csv --hardware NAME`");
+    diagnostics->Error(what, "wanted `orrery calibrate " + what + " TABLE.csv --hardware NAME`");
   }
-  if (!arguments.has("hardware")) {
-    diagnostics->Error("--hardware",
-                       "NAME is wanted, whose figures are fitted; `orrery list hardware` names them");
-  } else if (arguments.values.at("hardware").size() > 1) {
-    diagnostics->Error("--hardware", "one is wanted: products are fitted device by device");
-  }
-  for (const char* flag : {"collective", "nccl"}) {
-    if (arguments.has(flag)) {
-      diagnostics->Error(std::string("--") + flag, "is of collectives, not of gemm");
-    }
-  }
-  CheckGemmOutput(arguments, "output", ".textproto", diagnostics);
-  CheckGemmOutput(arguments, "residuals", ".csv", diagnostics);
-  const std::string name = std::filesystem::path(arguments.value("output")).stem().string();
-  if (arguments.has("output") && !IsName(name)) {
-    diagnostics->Error("--output", '"' + name + "\" is no name of letters, digits, '_', '.' and '-'");
+  CheckWords(arguments, {"collective", "nccl"}, diagnostics);
+  if (arguments.has("hardware") && arguments.values.at("hardware").size() > 1) {
+    diagnostics->Error("--hardware", "one is wanted: products are of one device");
   }
 }
 
@@ -59,39 +36,87 @@ std::vector<scenarios::MeasuredGemm> ReadGemms(const Arguments& arguments,
   if (arguments.has("format") && !format)
     diagnostics->Error("--format " + name, "is no number format; BF16, FP8, ...");
   std::vector<scenarios::MeasuredGemm> rows;
+  bool any = false, says_format = false;
+  RefuseTwice(files, diagnostics);
   for (const std::string& file : files) {
     std::string text;
     if (!proto::ReadFile(file, &text, diagnostics)) continue;
     const auto table = scenarios::ReadCsv(file, text, diagnostics);
     if (!table) continue;
     for (scenarios::MeasuredGemm& row : scenarios::ReadMeasuredGemms(*table, where, diagnostics)) {
+      any = true;
+      says_format = says_format || row.says_format;
       if (!format || row.format == *format) rows.push_back(std::move(row));
     }
+  }
+  if (any && rows.empty() && diagnostics->ok()) {
+    diagnostics->Error("--format " + name, says_format
+                                               ? "no row is in it"
+                                               : "no table has a column \"format\", so all rows are BF16");
   }
   return rows;
 }
 
-// `path` as a file in `folder` would name it; names of the catalogue stay.
-std::string GemmDeviceSeenFrom(const std::string& folder, const std::string& path) {
-  if (path.find('/') == std::string::npos && !path.ends_with(".textproto") && !path.ends_with(".json")) {
-    return path;
-  }
-  return std::filesystem::path(path).lexically_proximate(folder.empty() ? "." : folder).string();
+// Too few rows of every format are compared, but nothing is fitted to them.
+std::vector<std::string> WhyNotWritten(const scenarios::GemmCalibration& calibration) {
+  const bool fitted = std::any_of(calibration.formats.begin(), calibration.formats.end(),
+                                  [](const scenarios::FormatFit& fit) { return fit.enough(); });
+  return fitted ? scenarios::DoubtsOf(calibration) : calibration.notes;
+}
+
+// As the file to write will say where it is from; REQUIRES: --output
+scenarios::FittedDevice WrittenDevice(const Arguments& arguments, const std::vector<std::string>& files) {
+  return {.name = std::filesystem::path(arguments.value("output")).stem().string(),
+          .derived_from = DerivedFrom(arguments),
+          .files = files};
+}
+
+std::optional<hardware::Device> ReadNamed(const Arguments& arguments, proto::Diagnostics* diagnostics) {
+  if (!arguments.has("hardware")) return std::nullopt;
+  return hardware::ReadDevice(arguments.values.at("hardware").front(), {}, "", diagnostics, "--hardware");
 }
 
 }  // namespace
+
+int CalibratePoints(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  proto::Diagnostics diagnostics;
+  CheckGemmWords(arguments, &diagnostics);
+  if (!arguments.has("output")) {
+    diagnostics.Error("--output", "DEVICE.textproto is wanted, which the points are written to");
+  }
+  if (arguments.has("residuals")) diagnostics.Error("--residuals", "is of gemm, not of points");
+  const std::vector<std::string> files(arguments.positional.begin() + 1, arguments.positional.end());
+  const auto rows = ReadGemms(arguments, files, &diagnostics);
+  const auto device = ReadNamed(arguments, &diagnostics);
+  std::vector<scenarios::MeasuredGemm> points;
+  if (device && diagnostics.ok()) {
+    RefuseNameOf(*device, arguments, &diagnostics);
+    scenarios::RefuseTooFast(*device, rows, &diagnostics);
+    points = scenarios::PointsOf(*device, rows, &diagnostics);
+  }
+  Print(diagnostics, err);
+  if (!diagnostics.ok() || !device) return kExitUsage;
+  out << scenarios::PointsText(*device, points);
+  const auto error = WriteNewFile(arguments.value("output"),
+                                  scenarios::MeasuredDeviceText(WrittenDevice(arguments, files), points));
+  return error ? Fail(error->message, err) : kExitDone;
+}
 
 int CalibrateGemm(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   proto::Diagnostics diagnostics;
   CheckGemmWords(arguments, &diagnostics);
   const std::vector<std::string> files(arguments.positional.begin() + 1, arguments.positional.end());
   const auto rows = ReadGemms(arguments, files, &diagnostics);
-  const std::string named = arguments.has("hardware") ? arguments.values.at("hardware").front() : "";
-  const auto read =
-      named.empty() ? std::nullopt : hardware::ReadDevice(named, {}, "", &diagnostics, "--hardware");
+  const auto read = ReadNamed(arguments, &diagnostics);
   Print(diagnostics, err);
   if (!diagnostics.ok() || !read) return kExitUsage;
   const hardware::Device& device = *read;
+  RefuseNameOf(device, arguments, &diagnostics);
+  scenarios::RefuseTooFast(device, rows, &diagnostics);
+  if (!diagnostics.ok()) {
+    Print(diagnostics, err);
+    return kExitUsage;
+  }
   auto calibrated = scenarios::CalibrateGemms(device, rows);
   if (!calibrated.ok()) return Fail(calibrated.error().message, err);
   scenarios::GemmCalibration calibration = std::move(calibrated).value();
@@ -102,13 +127,8 @@ int CalibrateGemm(const Arguments& arguments, std::ostream& out, std::ostream& e
     if (error) return Fail(error->message, err);
   }
   if (!arguments.has("output")) return kExitDone;
-  const std::filesystem::path output = arguments.value("output");
-  const std::string from =
-      GemmDeviceSeenFrom(output.parent_path().string(), arguments.values.at("hardware").front());
-  const std::string text = scenarios::FittedGemmText(
-      {.name = output.stem().string(), .derived_from = from, .files = files}, device, calibration);
-  if (const auto error = WriteNewFile(output.string(), text)) return Fail(error->message, err);
-  return kExitDone;
+  const std::string text = scenarios::FittedGemmText(WrittenDevice(arguments, files), device, calibration);
+  return WriteDevice(arguments, WhyNotWritten(calibration), text, err);
 }
 
 }  // namespace tools

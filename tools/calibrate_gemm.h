@@ -12,6 +12,9 @@ namespace tools {
 // The exit status; words and files with mistakes are told on `err`, all in one run.
 int CalibrateGemm(const Arguments& arguments, std::ostream& out, std::ostream& err);
 
+// `orrery calibrate points`: the same rows as they are, where figures are not fitted to them.
+int CalibratePoints(const Arguments& arguments, std::ostream& out, std::ostream& err);
+
 }  // namespace tools
 
 #endif  // TOOLS_CALIBRATE_GEMM_H_

@@ -1,5 +1,6 @@
 // orrery collective: nccl-tests on paper, and lists of operations that may never meet.
 
+#include <algorithm>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -117,6 +118,19 @@ int RunExchange(const Arguments& arguments, const NamedCluster& named, const Exc
                std::move(files), out, err);
 }
 
+// A time of 0 is no forecast: nccl-tests would time an empty call.
+void WarnOfIdleRows(const scenarios::CollectiveTable& table, std::ostream& err) {
+  const auto any = [&](auto is) { return std::any_of(table.rows.begin(), table.rows.end(), is); };
+  if (any([](const scenarios::CollectiveRow& row) { return row.job.ranks.size() == 1; })) {
+    err << "orrery: warning: a group of one rank sends nothing, so its time is 0: what the call itself takes "
+           "is not simulated\n";
+  } else if (any([](const scenarios::CollectiveRow& row) { return row.job.size == sim::Bytes(); })) {
+    err << "orrery: warning: rows of 0 bytes, as sizes are rounded down to, send nothing, so their time is "
+           "0: "
+           "what the call itself takes is not simulated\n";
+  }
+}
+
 constexpr const char* kExplanation =
     R"(orrery collective NAME plays one collective at each size, as nccl-tests runs it:
 
@@ -213,6 +227,7 @@ int RunCollective(const Arguments& arguments, std::ostream& out, std::ostream& e
                     : scenarios::PlayTogether(named->cluster, request.jobs, *request.type, request.options);
   if (!table.ok()) return Fail(table.error().message, err);
   if (table.value().stopped) return Interrupted(err);
+  WarnOfIdleRows(table.value(), err);
   return Write(arguments,
                {scenarios::CollectiveText(table.value(), named->cluster, head),
                 scenarios::CollectiveJson(table.value(), named->cluster, head), &table.value().last.program,

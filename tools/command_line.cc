@@ -70,8 +70,8 @@ std::string Help() {
       "\n`orrery COMMAND --help` says more. Examples:\n\n"
       "  orrery list scenarios\n"
       "  orrery check llama_70b_64xh800_a --set layout.pipeline=8\n\n"
-      "Exit status: 0 done; 1 what was asked to hold does not (does not fit);\n"
-      "2 wrong command line or input; 70 a bug of ours; 130 interrupted.\n";
+      "Exit status: 0 done; 1 does not hold, or fit; 2 wrong words or input; 70 our bug; 130 "
+      "interrupted.\n";
   return text;
 }
 

@@ -12,6 +12,7 @@ Command CalibrateCommand();
 Command CheckCommand();
 Command CollectiveCommand();
 Command ImportCommand();
+Command KernelCommand();
 Command ListCommand();
 Command PlanCommand();
 Command RunCommand();

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
-#include <system_error>
 
 #include "models/hf_import.h"
 #include "models/parameters.h"
@@ -12,6 +11,7 @@
 #include "tools/commands.h"
 #include "tools/import_fabric.h"
 #include "tools/import_job.h"
+#include "tools/new_file.h"
 
 namespace tools {
 namespace {
@@ -37,16 +37,6 @@ void Tell(const models::HfImport& import, bool verbose, std::ostream& err) {
   for (const std::string& key : import.unknown) err << "import: key ignored: " << key << '\n';
 }
 
-// Writes it whole or not at all. Returns the exit status.
-int Write(const std::string& path, const std::string& text, std::ostream& err) {
-  auto file = scenarios::OutputFile::Create(path);
-  if (!file.ok()) return Fail(file.error().message, err);
-  scenarios::OutputFile output = std::move(file).value();
-  output.Write(text);
-  if (const auto finished = output.Finish(); !finished.ok()) return Fail(finished.error().message, err);
-  return kExitDone;
-}
-
 int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const std::vector<std::string>& words = arguments.positional;
   if (!words.empty() && IsJobFormat(words[0])) return ImportJob(arguments, out, err);
@@ -69,8 +59,7 @@ int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   if (!path.empty() && scenarios::IsSameFile(path, words[1])) {
     return Fail("--output " + path + " is the file to read; another name is wanted", err);
   }
-  std::error_code error;
-  if (!path.empty() && std::filesystem::exists(path, error)) {
+  if (!path.empty() && IsThere(path)) {
     return Fail("--output " + path + " is there already; it is not written over", err);
   }
   if (path.ends_with(".json")) {
@@ -82,12 +71,12 @@ int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   }
   std::string name = arguments.value("name");
   if (arguments.has("name") && !IsName(name)) {
-    return Fail("--name \"" + name + "\": a name of letters, digits, '_', '.' and '-' is wanted", err);
+    return Fail("--name \"" + name + "\": a name of " + kNameSigns + " is wanted", err);
   }
   if (name.empty() && !path.empty()) name = std::filesystem::path(path).stem().string();
   if (!name.empty() && !IsName(name)) {
     return Fail("--output " + path + ": the model is called as its file, and \"" + name +
-                    "\" is no name of letters, digits, '_', '.' and '-'; give one with --name",
+                    "\" is no name of " + kNameSigns + "; give one with --name",
                 err);
   }
   proto::Diagnostics diagnostics;
@@ -101,8 +90,8 @@ int RunImport(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   if (!import) return kExitUsage;
   if (path.empty()) {
     out << import->text;
-  } else if (const int status = Write(path, import->text, err); status != kExitDone) {
-    return status;
+  } else if (const auto error = WriteNewFile(path, import->text)) {
+    return Fail(error->message, err);
   }
   Tell(*import, arguments.has("verbose"), err);
   return kExitDone;

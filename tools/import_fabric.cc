@@ -5,19 +5,18 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
-#include <system_error>
 #include <utility>
 
 #include "hardware/device_reader.h"
-#include "scenarios/output/output_file.h"
 #include "tools/commands.h"
 #include "tools/import_job.h"
+#include "tools/new_file.h"
 #include "topologies/import/fabric_importers.h"
 
 namespace tools {
 namespace {
 
-const topologies::FabricImporter* Find(const std::string& format) {
+const topologies::FabricImporter* FindImporter(const std::string& format) {
   for (const topologies::FabricImporter& importer : topologies::FabricImporters()) {
     if (format == importer.format) return &importer;
   }
@@ -41,8 +40,7 @@ std::optional<std::string> Refusal(const Arguments& arguments, const topologies:
   if (arguments.has("output") && !path.ends_with(".textproto")) {
     return "--output " + path + ": the name of a .textproto is wanted; without it the result is printed";
   }
-  std::error_code error;
-  if (!path.empty() && std::filesystem::exists(path, error)) {
+  if (!path.empty() && IsThere(path)) {
     return "--output " + path + " is there already; it is not written over";
   }
   return std::nullopt;
@@ -57,15 +55,6 @@ std::optional<std::int64_t> Devices(const Arguments& arguments) {
   return value;
 }
 
-std::optional<sim::Error> Write(const std::string& path, const std::string& text) {
-  auto file = scenarios::OutputFile::Create(path);
-  if (!file.ok()) return file.error();
-  scenarios::OutputFile output = std::move(file).value();
-  output.Write(text);
-  if (const auto finished = output.Finish(); !finished.ok()) return finished.error();
-  return std::nullopt;
-}
-
 void Tell(const topologies::ImportedFabric& fabric, const std::string& name, std::ostream& err) {
   const auto devices =
       std::count_if(fabric.spec.nodes.begin(), fabric.spec.nodes.end(),
@@ -77,7 +66,7 @@ void Tell(const topologies::ImportedFabric& fabric, const std::string& name, std
 
 }  // namespace
 
-bool IsFabricFormat(const std::string& format) { return Find(format) != nullptr; }
+bool IsFabricFormat(const std::string& format) { return FindImporter(format) != nullptr; }
 
 std::string FabricFormats() {
   std::string text;
@@ -96,7 +85,7 @@ std::string FabricFormatLine() {
 }
 
 int ImportFabric(const Arguments& arguments, std::ostream& out, std::ostream& err) {
-  const topologies::FabricImporter& importer = *Find(arguments.positional[0]);
+  const topologies::FabricImporter& importer = *FindImporter(arguments.positional[0]);
   if (const auto refusal = Refusal(arguments, importer)) return Fail(*refusal, err);
   const std::optional<std::int64_t> devices = Devices(arguments);
   if (!devices)
@@ -109,8 +98,7 @@ int ImportFabric(const Arguments& arguments, std::ostream& out, std::ostream& er
       .file = piped ? "<stdin>" : input, .text = {}, .name = arguments.value("name"), .devices = *devices};
   if (file.name.empty()) file.name = std::filesystem::path(path.empty() ? input : path).stem().string();
   if (!IsName(file.name)) {
-    return Fail("\"" + file.name + "\" is no name of letters, digits, '_', '.' and '-'; give one with --name",
-                err);
+    return Fail("\"" + file.name + "\" is no name of " + kNameSigns + "; give one with --name", err);
   }
   proto::Diagnostics diagnostics;
   if (arguments.has("hardware")) {
@@ -127,7 +115,7 @@ int ImportFabric(const Arguments& arguments, std::ostream& out, std::ostream& er
   if (!fabric) return kExitUsage;
   if (path.empty()) {
     out << fabric->text;
-  } else if (const auto error = Write(path, fabric->text)) {
+  } else if (const auto error = WriteNewFile(path, fabric->text)) {
     return Fail(error->message, err);
   }
   Tell(*fabric, file.name, err);

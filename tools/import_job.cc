@@ -5,12 +5,13 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
+#include <system_error>
 #include <utility>
 
 #include "models/parameters.h"
 #include "scenarios/import/importers.h"
-#include "scenarios/output/output_file.h"
 #include "scenarios/output/report_text.h"
+#include "tools/new_file.h"
 
 namespace tools {
 namespace {
@@ -54,34 +55,23 @@ sim::Result<Target> TargetOf(const Arguments& arguments) {
   const std::filesystem::path path(target.scenario);
   target.name = arguments.has("name") ? arguments.value("name") : path.stem().string();
   if (!IsName(target.name)) {
-    return sim::Error{"\"" + target.name +
-                      "\" is no name of letters, digits, '_', '.' and '-'; give one with --name"};
+    return sim::Error{"\"" + target.name + "\" is no name of " + kNameSigns + "; give one with --name"};
   }
   target.model = (path.parent_path() / (target.name + "_model.textproto")).string();
   for (const std::string& file : {target.scenario, target.model}) {
-    std::error_code error;
-    if (std::filesystem::exists(file, error)) {
+    if (IsThere(file)) {
       return sim::Error{file + " is there already; it is not written over"};
     }
   }
   return target;
 }
 
-std::optional<sim::Error> WriteFile(const std::string& path, const std::string& text) {
-  auto file = scenarios::OutputFile::Create(path);
-  if (!file.ok()) return file.error();
-  scenarios::OutputFile output = std::move(file).value();
-  output.Write(text);
-  if (const auto finished = output.Finish(); !finished.ok()) return finished.error();
-  return std::nullopt;
-}
-
 // Both files, or none.
 std::optional<sim::Error> WriteBoth(const Target& target, const scenarios::ImportedJob& job) {
   if (!job.model_text.empty()) {
-    if (auto error = WriteFile(target.model, job.model_text)) return error;
+    if (auto error = WriteNewFile(target.model, job.model_text)) return error;
   }
-  auto error = WriteFile(target.scenario, job.scenario_text);
+  auto error = WriteNewFile(target.scenario, job.scenario_text);
   if (error && !job.model_text.empty()) {
     std::error_code ignored;
     std::filesystem::remove(target.model, ignored);
@@ -118,11 +108,6 @@ std::string JobFormatLines() {
     text += line + importer.describes + '\n';
   }
   return text;
-}
-
-bool IsName(const std::string& name) {
-  constexpr const char* kSigns = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-  return !name.empty() && name.find_first_not_of(kSigns) == std::string::npos;
 }
 
 int ImportJob(const Arguments& arguments, std::ostream&, std::ostream& err) {

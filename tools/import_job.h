@@ -19,9 +19,6 @@ std::string JobFormatLines();
 // REQUIRES: IsJobFormat(arguments.positional[0])
 int ImportJob(const Arguments& arguments, std::ostream& out, std::ostream& err);
 
-// What other files can call it by, and no path.
-bool IsName(const std::string& name);
-
 }  // namespace tools
 
 #endif  // TOOLS_IMPORT_JOB_H_

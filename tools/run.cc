@@ -11,6 +11,7 @@
 #include "scenarios/collective_use.h"
 #include "scenarios/estimate.h"
 #include "scenarios/kernel_costs.h"
+#include "scenarios/kernel_use.h"
 #include "scenarios/output/chrome_trace.h"
 #include "scenarios/output/interruption.h"
 #include "scenarios/output/report_json.h"
@@ -126,6 +127,7 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   report.nccl_version = sim::ToText(scenario.device.nccl.version);
   report.collectives =
       scenarios::CollectivesOf(scenario, run.steps.program, sim::Rank(report.breakdown_rank));
+  report.kernels = scenarios::KernelsOf(scenario, sim::Rank(report.breakdown_rank));
   report.verdict = scenarios::MakeVerdict(scenario, report, job->reload);
   if (outputs.report) {
     outputs.report->Write(outputs.report_as_text ? scenarios::ReportText(report)

@@ -9,6 +9,7 @@
 #include "hardware/math.h"
 #include "scenarios/calibration/four_digits.h"
 #include "scenarios/calibration/least_squares.h"
+#include "scenarios/calibration/text_parts.h"
 #include "sim/base/check.h"
 
 namespace scenarios {
@@ -158,13 +159,13 @@ sim::Result<Calibration> CalibrateCollectives(const hardware::Device& first, con
   }
   Weigh(&calibration.rows);
   for (const auto& [why, count] : left_out) {
-    calibration.left_out.push_back(std::to_string(count) + " rows " + why);
+    calibration.left_out.push_back(Counted(count, "row") + ' ' + why);
   }
   for (const auto& [version, count] : unknown) {
     MeasuredCollective row;
     row.nccl = version;
     const sim::NcclVersion taken = NcclVersionOf(row);
-    calibration.notes.push_back(std::to_string(count) + " rows of NCCL \"" + version + "\", taken as " +
+    calibration.notes.push_back(Counted(count, "row") + " of NCCL \"" + version + "\", taken as " +
                                 std::to_string(taken.major) + '.' + std::to_string(taken.minor));
   }
   for (const hardware::CollectiveTiming& timing : WithPointToPoint(first).collective_timing) {
@@ -181,10 +182,12 @@ sim::Result<Calibration> CalibrateCollectives(const hardware::Device& first, con
   }
   if (std::none_of(calibration.ways.begin(), calibration.ways.end(),
                    [](const WayFit& way) { return way.enough(); })) {
-    return sim::Error{"--hardware: " + std::to_string(calibration.rows.size()) + " rows of one node of \"" +
+    const std::string why =
+        calibration.left_out.empty() ? "" : "; left out: " + FirstOf(calibration.left_out);
+    return sim::Error{"--hardware: " + Counted(calibration.rows.size(), "row") + " of one node of \"" +
                       first.name + "\", too few to fit; " + std::to_string(kFewestPoints) +
                       " of one algorithm and protocol, of " + std::to_string(kFewestSizes) +
-                      " sizes or more, would do"};
+                      " sizes or more, would do" + why};
   }
   return calibration;
 }

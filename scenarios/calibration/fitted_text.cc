@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "scenarios/calibration/doubts.h"
 #include "scenarios/calibration/text_parts.h"
 #include "sim/base/check.h"
 
@@ -130,7 +131,7 @@ std::string CollectiveText(const CollectiveTiming& timing, const WayFit* fit, co
   }
   text += RestOf(timing) + Line("basis", fitted ? "MEASURED" : "DERIVED");
   const std::string title = fitted ? "Measured collectives" : "As " + derived_from;
-  const std::string what = fitted ? std::to_string(fit->points) + " rows of " + note : "not fitted";
+  const std::string what = fitted ? Counted(fit->points, "row") + " of " + note : "not fitted";
   return text + "  source {\n  " + Line("title", QuotedText(title)) + "  " + Line("note", QuotedText(what)) +
          "  }\n}\n";
 }
@@ -138,10 +139,11 @@ std::string CollectiveText(const CollectiveTiming& timing, const WayFit* fit, co
 }  // namespace
 
 std::string CalibrationText(const hardware::Device& first, const Calibration& calibration) {
-  std::string text = "Collectives of \"" + first.name + "\": " + std::to_string(calibration.rows.size()) +
-                     " rows\n\n" + FigureTable(calibration) + '\n' + ErrorTable(calibration);
+  std::string text = "Collectives of \"" + first.name + "\": " + Counted(calibration.rows.size(), "row") +
+                     "\n\n" + FigureTable(calibration) + '\n' + ErrorTable(calibration);
   for (const std::string& why : calibration.left_out) text += "left out: " + why + '\n';
   for (const std::string& note : calibration.notes) text += "version not known: " + note + '\n';
+  for (const std::string& doubt : DoubtsOf(calibration)) text += "doubtful: " + doubt + '\n';
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include "scenarios/calibration/gemm_fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -10,6 +11,7 @@
 #include "hardware/math.h"
 #include "scenarios/calibration/four_digits.h"
 #include "scenarios/calibration/least_squares.h"
+#include "scenarios/calibration/text_parts.h"
 #include "sim/base/check.h"
 
 namespace scenarios {
@@ -189,19 +191,14 @@ GemmPoint GemmPointOf(const MeasuredGemm& row) {
   return {hardware::WorkOfProduct(row.shape, row.format), row.seconds};
 }
 
-bool IsOf(const hardware::Device& device, const std::string& name) {
-  return name.empty() || name == device.name ||
-         std::find(device.aliases.begin(), device.aliases.end(), name) != device.aliases.end();
-}
-
-// Fills the times by the device's figures and by the fitted ones.
+// Fills the times by the device's figures and, where there are, by the fitted ones.
 void FillTimes(const hardware::Share& share, FormatFit* fit) {
   for (CalibratedGemm& row : fit->rows) {
     const hardware::GemmWork work = GemmPointOf(row.row).work;
     if (fit->shipped.kind != hardware::GemmModelKind::kNone) {
       row.shipped_s = MeasuredSeconds(fit->shipped, work, share);
     }
-    row.fitted_s = MeasuredSeconds(fit->fitted, work, share);
+    if (fit->enough()) row.fitted_s = MeasuredSeconds(fit->fitted, work, share);
   }
 }
 
@@ -220,13 +217,54 @@ GemmModel FitRows(const hardware::Device& device, const GemmModel& sixteen_bits,
   return WrittenModel(FitFormat(points, hardware::WholeDevice(device), fit.format, start, moves_start));
 }
 
+// Between which shapes the rows lie.
+void SetRange(FormatFit* fit) {
+  using Range = GemmModel::Range;
+  Range from = {INT64_MAX, INT64_MAX, INT64_MAX}, to;
+  for (const CalibratedGemm& row : fit->rows) {
+    const sim::GemmShape& shape = row.row.shape;
+    from = {std::min(from.m, shape.m), std::min(from.n, shape.n), std::min(from.k, shape.k)};
+    to = {std::max(to.m, shape.m), std::max(to.n, shape.n), std::max(to.k, shape.k)};
+  }
+  fit->fitted.fitted_from = from;
+  fit->fitted.fitted_to = to;
+}
+
+// What is odd about a format's rows.
+void AddNotes(const FormatFit& fit, std::vector<std::string>* notes) {
+  constexpr double kApart = 1.1;
+  const std::string format = std::string("in ") + hardware::ToText(fit.format) + ", ";
+  if (!fit.enough()) {
+    notes->push_back(format + Counted(fit.rows.size(), "row") + " of " + Counted(fit.groups, "pair") +
+                     " of n and k are too few to fit; " + std::to_string(kFewestGemms) + " of " +
+                     std::to_string(kFewestGroups) + " would do");
+  }
+  std::map<std::array<std::int64_t, 3>, std::vector<double>> shapes;
+  for (const CalibratedGemm& row : fit.rows) {
+    shapes[{row.row.shape.m, row.row.shape.n, row.row.shape.k}].push_back(row.row.seconds);
+  }
+  std::size_t repeated = 0, apart = 0;
+  for (const auto& [shape, seconds] : shapes) {
+    const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
+    repeated += seconds.size() > 1 ? 1 : 0;
+    apart += *most > kApart * *least ? 1 : 0;
+  }
+  if (repeated > 0) {
+    notes->push_back(format + Counted(repeated, "shape") + " measured more than once, " +
+                     std::to_string(apart) + " of them with times more than 10 % apart; every row counts");
+  }
+  if (!fit.rows.front().row.says_format) {
+    notes->push_back("tables without a column \"format\" are taken as BF16");
+  }
+}
+
 // Rows of this device by format, and why others are not among them. Nothing is fitted yet.
 GemmCalibration Sort(const hardware::Device& device, const std::vector<MeasuredGemm>& rows) {
   GemmCalibration calibration;
   std::map<std::string, std::size_t> left_out;
   std::map<NumberFormat, std::vector<CalibratedGemm>> formats;
   for (const MeasuredGemm& row : rows) {
-    if (IsOf(device, row.device)) {
+    if (IsOfDevice(device, row.device)) {
       formats[row.format].push_back({.row = row});
     } else {
       ++left_out["of device \"" + row.device + '"'];
@@ -239,16 +277,20 @@ GemmCalibration Sort(const hardware::Device& device, const std::vector<MeasuredG
                   .fitted = device.gemm[at],
                   .groups = GroupsOf(some).size(),
                   .rows = std::move(some)};
-    const bool known = device.peak_flops_per_s[at] > 0;
-    if (!known || fit.rows.size() < kFewestGemms || fit.groups < kFewestGroups) {
-      left_out[std::string("in ") + hardware::ToText(format) +
-               (known ? ", too few to fit" : ", of which the device has no peak")] += fit.rows.size();
+    const std::string in =
+        std::string("in ") + hardware::ToText(format) +
+        (fit.rows.front().row.says_format ? "" : ", as no column \"format\" says another,");
+    if (!(device.peak_flops_per_s[at] > 0)) {
+      left_out[in + " of which the device has no peak"] += fit.rows.size();
+    } else if (!fit.enough() && fit.shipped.kind == hardware::GemmModelKind::kNone) {
+      left_out[in + " of which the device has no figures, too few to fit"] += fit.rows.size();
     } else {
+      AddNotes(fit, &calibration.notes);
       calibration.formats.push_back(std::move(fit));
     }
   }
   for (const auto& [why, count] : left_out) {
-    calibration.left_out.push_back(std::to_string(count) + " rows " + why);
+    calibration.left_out.push_back(Counted(count, "row") + ' ' + why);
   }
   return calibration;
 }
@@ -256,6 +298,23 @@ GemmCalibration Sort(const hardware::Device& device, const std::vector<MeasuredG
 }  // namespace
 
 std::span<const GemmFigure> GemmFigures() { return kFitted; }
+
+bool IsOfDevice(const hardware::Device& device, const std::string& name) {
+  return name.empty() || name == device.name ||
+         std::find(device.aliases.begin(), device.aliases.end(), name) != device.aliases.end();
+}
+
+bool IsAtBound(const GemmFigure& figure, const GemmModel& model) {
+  const double part = (model.*figure.member / figure.unit - figure.low) / (figure.high - figure.low);
+  return part <= 0.01 || part >= 0.99;
+}
+
+bool FormatFit::moves(const GemmFigure& figure) const {
+  const bool of_cast = figure.member == &GemmModel::cast_fixed_s || figure.member == &GemmModel::cast_bytes;
+  if (of_cast) return IncludesCast(format);
+  if (figure.member == &GemmModel::fixed_s) return !IncludesCast(format);
+  return figure.member != &GemmModel::row_k_s || fitted.row_k_s > 0;
+}
 
 double MeasuredSeconds(const GemmModel& model, const hardware::GemmWork& work, const hardware::Share& share) {
   return hardware::GemmSeconds(model, work, 1, share) + hardware::MeasuredCastSeconds(model, work, share);
@@ -265,13 +324,15 @@ sim::Result<GemmCalibration> CalibrateGemms(const hardware::Device& device,
                                             const std::vector<MeasuredGemm>& rows) {
   GemmCalibration calibration = Sort(device, rows);
   if (calibration.formats.empty()) {
-    return sim::Error{"no format of \"" + device.name + "\" has enough of " + std::to_string(rows.size()) +
-                      " rows; " + std::to_string(kFewestGemms) + " of " + std::to_string(kFewestGroups) +
-                      " pairs of n and k would do"};
+    const std::string why = calibration.left_out.empty() ? "none are given" : FirstOf(calibration.left_out);
+    return sim::Error{"no rows to compare with \"" + device.name + "\": " + why};
   }
   GemmModel sixteen_bits = device.gemm[static_cast<std::size_t>(NumberFormat::kBf16)];
   for (FormatFit& fit : calibration.formats) {
-    fit.fitted = FitRows(device, sixteen_bits, fit);
+    if (fit.enough()) {
+      fit.fitted = FitRows(device, sixteen_bits, fit);
+      SetRange(&fit);
+    }
     if (fit.format == NumberFormat::kBf16) sixteen_bits = fit.fitted;
     FillTimes(hardware::WholeDevice(device), &fit);
   }
@@ -287,6 +348,7 @@ GemmCalibration ShippedGemms(const hardware::Device& device, const std::vector<M
 void HoldOutGroups(const hardware::Device& device, GemmCalibration* calibration) {
   const hardware::Share share = hardware::WholeDevice(device);
   for (FormatFit& fit : calibration->formats) {
+    if (!fit.enough()) continue;
     const std::vector<Group> groups = GroupsOf(fit.rows);
     std::map<Group, std::size_t> fold_of;
     for (std::size_t i = 0; i < groups.size(); ++i) fold_of[groups[i]] = i % kGemmFolds;

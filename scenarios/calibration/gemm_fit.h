@@ -17,7 +17,8 @@
 
 namespace scenarios {
 
-// A format with fewer rows, or fewer pairs of n and k, is left as it is.
+// A format with fewer rows, or fewer pairs of n and k, is left as it is: its rows are compared, not fitted
+// to.
 inline constexpr std::size_t kFewestGemms = 60;
 inline constexpr std::size_t kFewestGroups = 10;
 // Pairs of n and k, in order, are dealt to as many parts; each is left out once.
@@ -31,6 +32,8 @@ struct GemmFigure {
   double low, high;  // between which it is looked for, in the key's unit
 };
 std::span<const GemmFigure> GemmFigures();
+// Whether a figure is within a hundredth of the ends of what it is looked for between.
+bool IsAtBound(const GemmFigure& figure, const hardware::GemmModel& model);
 
 struct GemmPoint {
   hardware::GemmWork work;
@@ -44,7 +47,7 @@ double MeasuredSeconds(const hardware::GemmModel& model, const hardware::GemmWor
 struct CalibratedGemm {
   MeasuredGemm row;
   double shipped_s = 0;   // by the figures that the device has; 0: it has none
-  double fitted_s = 0;    // by the fitted ones
+  double fitted_s = 0;    // by the fitted ones; 0: there are none
   double held_out_s = 0;  // by a fit without the rows of its n and k; 0: not asked for
 };
 
@@ -53,14 +56,23 @@ struct FormatFit {
   hardware::GemmModel shipped, fitted;  // `fitted` as it would be written: four digits
   std::size_t groups = 0;               // pairs of n and k
   std::vector<CalibratedGemm> rows;
+  bool enough() const { return rows.size() >= kFewestGemms && groups >= kFewestGroups; }
+  // Whether a fit of this format moves a figure.
+  bool moves(const GemmFigure& figure) const;
 };
 
 struct GemmCalibration {
   std::vector<FormatFit> formats;     // in the order of sim::NumberFormat
   std::vector<std::string> left_out;  // why rows are not among them, a line each
+  std::vector<std::string> notes;     // what is odd about those that are, a line each
 };
 
-// Rows of other devices are left out. Error: no format has enough rows.
+// Whether a row's name means the device; no name does.
+bool IsOfDevice(const hardware::Device& device, const std::string& name);
+
+// Rows of other devices, and in formats that the device does not have, are left out. A format with too few
+// rows is not fitted, but compared with the figures that the device has. Error: nothing is left to compare;
+// the message says why.
 sim::Result<GemmCalibration> CalibrateGemms(const hardware::Device& device,
                                             const std::vector<MeasuredGemm>& rows);
 

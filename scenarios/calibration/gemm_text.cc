@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scenarios/calibration/doubts.h"
 #include "scenarios/calibration/text_parts.h"
 
 namespace scenarios {
@@ -14,8 +15,9 @@ using sim::NumberFormat;
 
 std::string ErrorsLine(const std::string& format, const FormatFit& fit, const GemmRegion& region) {
   std::string text = Padded(format, -14) + Padded(region.name, -15);
-  const ErrorsOfRows of = GemmErrors(fit.rows, region, &CalibratedGemm::fitted_s);
-  text += Padded(std::to_string(of.rows), 6);
+  const auto rows = std::count_if(fit.rows.begin(), fit.rows.end(),
+                                  [&](const CalibratedGemm& row) { return region.has(row.row.shape); });
+  text += Padded(std::to_string(rows), 6);
   for (const auto time :
        {&CalibratedGemm::shipped_s, &CalibratedGemm::fitted_s, &CalibratedGemm::held_out_s}) {
     const ErrorsOfRows errors = GemmErrors(fit.rows, region, time);
@@ -42,13 +44,15 @@ std::string FiguresBeside(const GemmCalibration& calibration) {
   std::string text =
       Padded("format", -14) + Padded("figure", -22) + Padded("it has", 10) + Padded("fitted", 10) + '\n';
   for (const FormatFit& fit : calibration.formats) {
+    if (!fit.enough()) continue;
     const bool has = fit.shipped.kind == GemmModelKind::kTiles;
     const std::string format = Padded(hardware::ToText(fit.format), -14);
     for (const GemmFigure& figure : GemmFigures()) {
       if (!IsWritten(figure, fit.fitted) && !(has && IsWritten(figure, fit.shipped))) continue;
       text += format + Padded(figure.key, -22) +
               Padded(has ? FigureText(InKeyUnit(fit.shipped, figure)) : "-", 10) +
-              Padded(FigureText(InKeyUnit(fit.fitted, figure)), 10) + '\n';
+              Padded(FigureText(InKeyUnit(fit.fitted, figure)), 10) +
+              (fit.moves(figure) && IsAtBound(figure, fit.fitted) ? "  end of its range" : "") + '\n';
     }
     text += format + Padded("most_parts", -22) +
             Padded(has ? std::to_string(fit.shipped.most_parts) : "-", 10) +
@@ -71,11 +75,20 @@ std::string RooflineText(const GemmModel& model) {
          "  fixed_us: " + FigureText(model.fixed_s * 1e6) + " }\n";
 }
 
+std::string ExtentsText(const GemmModel::Range& range) {
+  return "{ m: " + std::to_string(range.m) + "  n: " + std::to_string(range.n) +
+         "  k: " + std::to_string(range.k) + " }";
+}
+
 std::string GemmText(const std::vector<NumberFormat>& formats, const GemmModel& model,
                      const std::string& basis, const std::string& title, const std::string& note) {
   std::string text = "\ngemm {\n";
   for (const NumberFormat format : formats) text += Line("formats", hardware::ToText(format));
   text += model.kind == GemmModelKind::kTiles ? TilesText(model) : RooflineText(model);
+  if (model.fitted_to.m > 0) {
+    text += "  fitted_from " + ExtentsText(model.fitted_from) + "\n  fitted_to " +
+            ExtentsText(model.fitted_to) + '\n';
+  }
   return text + Line("basis", basis) + "  source {\n  " + Line("title", QuotedText(title)) + "  " +
          Line("note", QuotedText(note)) + "  }\n}\n";
 }
@@ -126,8 +139,12 @@ std::string GemmCalibrationText(const hardware::Device& device, const GemmCalibr
       text += ErrorsLine(hardware::ToText(fit.format), fit, region);
     }
   }
-  text += '\n' + FiguresBeside(calibration);
+  const bool fitted = std::any_of(calibration.formats.begin(), calibration.formats.end(),
+                                  [](const FormatFit& fit) { return fit.enough(); });
+  text += '\n' + (fitted ? FiguresBeside(calibration) : "");
   for (const std::string& why : calibration.left_out) text += "left out: " + why + '\n';
+  for (const std::string& note : calibration.notes) text += "note: " + note + '\n';
+  for (const std::string& doubt : DoubtsOf(calibration)) text += "doubtful: " + doubt + '\n';
   return text;
 }
 
@@ -152,15 +169,20 @@ std::string FittedGemmText(const FittedDevice& fitted, const hardware::Device& d
   std::string files;
   for (const std::string& file : fitted.files) files += (files.empty() ? "" : ", ") + file;
   std::size_t rows = 0;
-  for (const FormatFit& fit : calibration.formats) rows += fit.rows.size();
+  std::vector<const FormatFit*> fits;
+  for (const FormatFit& fit : calibration.formats) {
+    if (fit.enough()) fits.push_back(&fit);
+  }
+  for (const FormatFit* fit : fits) rows += fit->rows.size();
   std::string text = "# Figures of matrix products fitted to " + std::to_string(rows) + " rows of " + files +
                      ".\nname: " + QuotedText(fitted.name) +
                      "\nderived_from: " + QuotedText(fitted.derived_from) + "\nbasis: MEASURED\nsource {\n" +
                      Line("title", QuotedText("Measured matrix products")) +
                      Line("note", QuotedText(std::to_string(rows) + " rows of " + files)) + "}\n";
   std::vector<bool> done(hardware::kNumberFormats);
-  for (const FormatFit& fit : calibration.formats) done[static_cast<std::size_t>(fit.format)] = true;
-  for (const FormatFit& fit : calibration.formats) {
+  for (const FormatFit* fit : fits) done[static_cast<std::size_t>(fit->format)] = true;
+  for (const FormatFit* of : fits) {
+    const FormatFit& fit = *of;
     std::vector<NumberFormat> formats = {fit.format};
     for (std::size_t i = 0; i < hardware::kNumberFormats; ++i) {
       if (done[i] || fit.shipped.kind != GemmModelKind::kTiles || !SameFigures(fit.shipped, device.gemm[i])) {

@@ -2,10 +2,12 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <system_error>
 
-#include "scenarios/calibration/told_once.h"
+#include "proto/told_once.h"
+#include "scenarios/calibration/text_parts.h"
 #include "scenarios/collective_run/nccl_tests.h"
 #include "sim/base/check.h"
 #include "sim/collective/nccl_environment.h"
@@ -16,7 +18,7 @@ namespace {
 // The cells of one row by name, and what is wrong with them.
 class RowReader {
  public:
-  RowReader(const CsvTable& table, const CsvRow& row, ToldOnce* mistakes)
+  RowReader(const CsvTable& table, const CsvRow& row, proto::ToldOnce* mistakes)
       : table_(table), row_(row), mistakes_(mistakes) {}
 
   std::string Text(std::string_view column) const {
@@ -24,26 +26,34 @@ class RowReader {
     return at ? row_.cells[*at] : "";
   }
 
-  // Nothing where it is no number from `least` on, which is an error.
+  // Nothing where it is no number from `least` to `most`, which is an error.
   template <typename T>
-  std::optional<T> Number(std::string_view column, T least) {
+  std::optional<T> Number(std::string_view column, T least, T most = std::numeric_limits<T>::max()) {
     const std::string text = Text(column);
     T value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && value >= least) return value;
-    Error(column, '"' + text + "\"; a number from " + std::to_string(least) + " is wanted");
+    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) {
+      return value;
+    }
+    Error(column, text, RangeIsWanted(least, most));
     return std::nullopt;
   }
 
-  void Error(std::string_view column, const std::string& what) {
-    const std::string field = ": " + std::string(column);
-    mistakes_->Add(table_.file + ":" + std::to_string(row_.line) + field, field + what, what);
+  // Rows are alike that want the same of the same column, whatever they have there.
+  void Error(std::string_view column, const std::string& found, const std::string& wanted) {
+    Add(column, wanted, '"' + found + "\"; " + wanted);
   }
+  void Error(std::string_view column, const std::string& what) { Add(column, what, what); }
 
  private:
+  void Add(std::string_view column, const std::string& kind, const std::string& what) {
+    const std::string field = ": " + std::string(column);
+    mistakes_->Add(table_.file + ":" + std::to_string(row_.line) + field, field + kind, what);
+  }
+
   const CsvTable& table_;
   const CsvRow& row_;
-  ToldOnce* mistakes_;
+  proto::ToldOnce* mistakes_;
 };
 
 std::optional<double> SecondsOf(RowReader* reader, const MeasuredCollective& row) {
@@ -51,13 +61,8 @@ std::optional<double> SecondsOf(RowReader* reader, const MeasuredCollective& row
   constexpr double kMostGbPerSecond = 1e6;  // far above what any device has
   const bool has_time = !reader->Text("time_us").empty();
   const char* column = has_time ? "time_us" : "busbw_gb_per_s";
-  const auto value = reader->Number<double>(column, kLeast);
+  const auto value = reader->Number<double>(column, kLeast, has_time ? kMostMicroseconds : kMostGbPerSecond);
   if (!value) return std::nullopt;
-  if (*value > (has_time ? kMostMicroseconds : kMostGbPerSecond)) {
-    reader->Error(column,
-                  '"' + reader->Text(column) + "\"; at most " + (has_time ? "1e9" : "1e6") + " is wanted");
-    return std::nullopt;
-  }
   if (has_time) return *value * 1e-6;
   const sim::Fraction factor = sim::BusBandwidthFactor(row.kind, row.ranks);
   return static_cast<double>(row.bytes.count()) * static_cast<double>(factor.numerator) /
@@ -70,7 +75,8 @@ std::string TestNames() {
   return names;
 }
 
-std::optional<MeasuredCollective> ReadRow(const CsvTable& table, const CsvRow& row, ToldOnce* mistakes) {
+std::optional<MeasuredCollective> ReadRow(const CsvTable& table, const CsvRow& row,
+                                          proto::ToldOnce* mistakes) {
   RowReader reader(table, row, mistakes);
   MeasuredCollective measured{.file = table.file,
                               .line = row.line,
@@ -82,7 +88,7 @@ std::optional<MeasuredCollective> ReadRow(const CsvTable& table, const CsvRow& r
                               .collective = reader.Text("collective")};
   const NcclTest* test = FindNcclTest(measured.collective);
   if (test == nullptr) {
-    reader.Error("collective", '"' + measured.collective + "\" is no test of nccl-tests; " + TestNames());
+    reader.Error("collective", measured.collective, "a test of nccl-tests is wanted: " + TestNames());
   } else {
     measured.kind = test->kind;
   }
@@ -122,7 +128,7 @@ std::vector<MeasuredCollective> ReadMeasuredCollectives(
     if (!table.Find(column)) diagnostics->Error(table.file + ":1", "there is no column \"" + column + '"');
   }
   if (diagnostics->errors().size() > before) return rows;
-  ToldOnce mistakes;
+  proto::ToldOnce mistakes;
   for (const CsvRow& row : table.rows) {
     bool kept = true;
     for (const auto& [column, value] : where) kept = kept && row.cells[*table.Find(column)] == value;
@@ -130,7 +136,7 @@ std::vector<MeasuredCollective> ReadMeasuredCollectives(
     if (auto measured = ReadRow(table, row, &mistakes)) rows.push_back(*std::move(measured));
   }
   mistakes.Tell(diagnostics);
-  if (rows.empty() && mistakes.empty()) {
+  if (rows.empty() && mistakes.empty() && table.whole) {
     diagnostics->Error(table.file, where.empty() ? "no rows" : "no row has what --where asks for");
   }
   return rows;

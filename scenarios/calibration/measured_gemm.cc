@@ -1,10 +1,11 @@
 #include "scenarios/calibration/measured_gemm.h"
 
 #include <charconv>
-#include <cmath>
 #include <system_error>
 
 #include "hardware/device.h"
+#include "proto/told_once.h"
+#include "scenarios/calibration/text_parts.h"
 
 namespace scenarios {
 namespace {
@@ -33,27 +34,42 @@ std::string FormatNames() {
   return names;
 }
 
-// A cell of one row as a number from `least` to `most`; nothing else, which is an error.
+struct Cell {
+  const CsvTable& table;
+  const CsvRow& row;
+  std::string column;
+
+  const std::string& text() const { return row.cells[*table.Find(column)]; }
+  // Rows are alike that want the same of the same column, whatever they have there.
+  void Want(const std::string& wanted, proto::ToldOnce* mistakes) const {
+    mistakes->Add(table.file + ":" + std::to_string(row.line) + ": " + column, column + wanted,
+                  '"' + text() + "\"; " + wanted);
+  }
+};
+
+// A number from `least` to `most`; nothing else, which is an error.
 template <typename T>
-std::optional<T> GemmNumber(const CsvTable& table, const CsvRow& row, const char* column, T least, T most,
-                            proto::Diagnostics* diagnostics) {
-  const std::string& text = row.cells[*table.Find(column)];
+std::optional<T> GemmNumber(const Cell& cell, T least, T most, proto::ToldOnce* mistakes) {
+  const std::string& text = cell.text();
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) {
     return value;
   }
-  diagnostics->Error(table.file + ":" + std::to_string(row.line) + ": " + column,
-                     '"' + text + "\"; a number above zero is wanted");
+  cell.Want(RangeIsWanted(least, most), mistakes);
   return std::nullopt;
 }
 
 std::optional<MeasuredGemm> ReadGemmRow(const CsvTable& table, const CsvRow& row,
                                         const std::optional<std::size_t>& format_column,
-                                        proto::Diagnostics* diagnostics) {
+                                        proto::ToldOnce* mistakes) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   constexpr double kMostUs = 1e9;
-  MeasuredGemm measured{.file = table.file, .line = row.line, .device = "", .shape = {}};
+  MeasuredGemm measured{.file = table.file,
+                        .line = row.line,
+                        .device = "",
+                        .says_format = format_column.has_value(),
+                        .shape = {}};
   if (const auto gpu = table.Find("gpu")) measured.device = row.cells[*gpu];
   bool good = true;
   if (format_column) {
@@ -62,18 +78,17 @@ std::optional<MeasuredGemm> ReadGemmRow(const CsvTable& table, const CsvRow& row
     good = format.has_value();
     measured.format = format.value_or(NumberFormat::kBf16);
     if (!good) {
-      diagnostics->Error(measured.place() + ": " + table.columns[*format_column],
-                         '"' + name + "\" is no format; " + FormatNames());
+      Cell{table, row, table.columns[*format_column]}.Want("a format is wanted: " + FormatNames(), mistakes);
     }
   }
   const std::pair<const char*, std::int64_t*> extents[] = {
       {"m", &measured.shape.m}, {"n", &measured.shape.n}, {"k", &measured.shape.k}};
   for (const auto& [column, extent] : extents) {
-    const auto value = GemmNumber<std::int64_t>(table, row, column, 1, kMost, diagnostics);
+    const auto value = GemmNumber<std::int64_t>({table, row, column}, 1, kMost, mistakes);
     good = good && value;
     *extent = value.value_or(1);
   }
-  const auto us = GemmNumber<double>(table, row, "us", 1e-3, kMostUs, diagnostics);
+  const auto us = GemmNumber<double>({table, row, "us"}, 1e-3, kMostUs, mistakes);
   measured.seconds = us.value_or(1) * 1e-6;
   if (!good || !us) return std::nullopt;
   return measured;
@@ -103,13 +118,15 @@ std::vector<MeasuredGemm> ReadMeasuredGemms(const CsvTable& table,
   }
   if (diagnostics->errors().size() > before) return rows;
   const auto format = table.Find("format") ? table.Find("format") : table.Find("gemm_dtype");
+  proto::ToldOnce mistakes;
   for (const CsvRow& row : table.rows) {
     bool kept = true;
     for (const auto& [column, value] : where) kept = kept && row.cells[*table.Find(column)] == value;
     if (!kept) continue;
-    if (auto measured = ReadGemmRow(table, row, format, diagnostics)) rows.push_back(*std::move(measured));
+    if (auto measured = ReadGemmRow(table, row, format, &mistakes)) rows.push_back(*std::move(measured));
   }
-  if (rows.empty() && diagnostics->errors().size() == before) {
+  mistakes.Tell(diagnostics);
+  if (rows.empty() && mistakes.empty() && table.whole) {
     diagnostics->Error(table.file, where.empty() ? "no rows" : "no row has what --where asks for");
   }
   return rows;

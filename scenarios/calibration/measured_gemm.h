@@ -18,8 +18,9 @@ struct MeasuredGemm {
   int line = 0;
   std::string device;  // as written; empty where the table has no such column
   sim::NumberFormat format = sim::NumberFormat::kBf16;
-  sim::GemmShape shape;  // one product
-  double seconds = 0;    // > 0, finite
+  bool says_format = true;  // false: the table has no such column, so it is BF16
+  sim::GemmShape shape;     // one product
+  double seconds = 0;       // > 0, finite
 
   std::string place() const { return file + ":" + std::to_string(line); }
 };
@@ -27,7 +28,8 @@ struct MeasuredGemm {
 // Columns m, n, k and us; gpu and format (or gemm_dtype) may be there, else every row is of the device that
 // is asked for, in BF16. Formats are named as in hardware.proto or as by aiconfigurator: "bfloat16", "fp8",
 // "fp8_block", "nvfp4", "sq" (INT8), "int8_wo", "int4_wo". `where` keeps rows with these values in these
-// columns. Every mistake is an error at its line.
+// columns. A mistake is an error at its line; the same one of many lines is told once, at the first, with how
+// many more there are.
 std::vector<MeasuredGemm> ReadMeasuredGemms(const CsvTable& table,
                                             const std::vector<std::pair<std::string, std::string>>& where,
                                             proto::Diagnostics* diagnostics);

@@ -13,8 +13,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "proto/told_once.h"
 #include "scenarios/calibration/measured_collective.h"
-#include "scenarios/calibration/told_once.h"
 #include "scenarios/collective_run/nccl_tests.h"
 
 namespace scenarios {
@@ -122,9 +122,16 @@ class Reader {
     return at < std::min(columns_.size(), words.size()) ? words[at] : "";
   }
 
+  // A column that `orrery collective` puts behind those of nccl-tests.
+  bool IsOurs() const { return std::find(columns_.begin(), columns_.end(), "bound") != columns_.end(); }
+
   void ReadRow(const std::vector<std::string>& words, std::int64_t size) {
     const std::string time = Cell(words, "time");
     double us = 0;
+    if (IsOurs()) {
+      return Error("ours",
+                   "`orrery collective` printed this, which measures nothing; rows of nccl-tests are wanted");
+    }
     if (!Reads(time, &us)) return Error("no time", "no time where the columns' names have it");
     if (size == 0) return;
     needs_.collective = needs_.collective || test_.empty();
@@ -174,7 +181,7 @@ class Reader {
   proto::Diagnostics* diagnostics_;
   std::vector<MeasuredCollective> rows_;
   NcclTestsNeeds needs_;
-  ToldOnce mistakes_;
+  proto::ToldOnce mistakes_;
   int line_ = 0;
   // Of the run that is being read.
   std::string test_, version_, device_;

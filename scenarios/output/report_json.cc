@@ -234,6 +234,10 @@ std::string ReportJson(const Report& report) {
   json["nccl_version"] = report.nccl_version;
   json["collectives"] = Json::array();
   for (const CollectiveReport& c : report.collectives) json["collectives"].push_back(CollectiveJson(c));
+  json["kernels"] = Json::array();
+  for (const KernelReport& row : report.kernels) {
+    json["kernels"].push_back({{"by", row.basis}, {"kernels", row.kernels}, {"time_s", row.time.seconds()}});
+  }
   json["memory_capacity_bytes_per_gpu"] = report.memory_per_device.count();
   json["fits"] = report.fits;
   json["price_usd_per_gpu_hour"] = OrNull(report.price_usd_per_device_hour);

@@ -255,6 +255,19 @@ std::string CollectiveTable(const Report& r) {
   return text;
 }
 
+std::string KernelsTable(const Report& r) {
+  if (r.kernels.empty()) return "";
+  sim::Duration all;
+  for (const KernelReport& row : r.kernels) all += row.time;
+  std::string text =
+      Format("\nKernels of rank %u in a step, by how well their times are known\n", r.breakdown_rank);
+  for (const KernelReport& row : r.kernels) {
+    text += Format("  %-24s %12s  %s  %12s\n", row.basis.c_str(), TimeText(row.time).c_str(),
+                   Percent(row.time.seconds() / all.seconds()).c_str(), CountText(row.kernels).c_str());
+  }
+  return text;
+}
+
 std::string ClosedFormText(const Report& r) {
   const ClosedForm& form = r.closed_form;
   std::string text = "\nBy hand\n";
@@ -352,8 +365,8 @@ std::string ReportText(const Report& r) {
          PartTable(Format("Breakdown of the step on rank %u, which idles least", r.breakdown_rank),
                    r.breakdown, r.step_time) +
          PartTable("Critical path through all ranks", r.critical_path, r.step_time) + StageTable(r) +
-         TierTable(r) + CollectiveTable(r) + CheckpointText(r) + HeldStepTable(r) + ClosedFormText(r) +
-         Footer(r) + VerdictText(r);
+         TierTable(r) + CollectiveTable(r) + KernelsTable(r) + CheckpointText(r) + HeldStepTable(r) +
+         ClosedFormText(r) + Footer(r) + VerdictText(r);
 }
 
 }  // namespace scenarios

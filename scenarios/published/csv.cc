@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "proto/told_once.h"
+
 namespace scenarios {
 namespace {
 
@@ -77,16 +79,19 @@ std::optional<CsvTable> ReadCsv(const std::string& file, std::string_view text,
   bool good = cutter.Next(&row);
   table.columns = row.cells;
   if (!good) diagnostics->Error(file, "empty; a line that names the columns is wanted");
+  proto::ToldOnce wrong;
   while (cutter.Next(&row)) {
     if (IsEmpty(row)) continue;
     if (row.cells.size() != table.columns.size()) {
-      diagnostics->Error(file + ":" + std::to_string(row.line),
-                         std::to_string(row.cells.size()) + " cells; as many as columns, " +
-                             std::to_string(table.columns.size()) + ", are wanted");
-      good = false;
+      wrong.Add(file + ":" + std::to_string(row.line), "cells",
+                std::to_string(row.cells.size()) + " cells; as many as columns, " +
+                    std::to_string(table.columns.size()) + ", are wanted");
+      continue;
     }
     table.rows.push_back(row);
   }
+  wrong.Tell(diagnostics);
+  table.whole = wrong.empty();
   if (cutter.open_quote()) {
     diagnostics->Error(file, "a cell's quote is not closed before the end");
     good = false;

@@ -128,7 +128,7 @@ void WriteAttention(const StepRow& row, Draft* draft) {
   } else {
     draft->Refuse("attention: not understood");
   }
-  if (Says(text, "RMS kernel")) out.set_fused_kernels(true);
+  if (Says(text, "RMS kernel")) out.set_fused_norms(true);
 }
 
 void WriteRecompute(const StepRow& row, Draft* draft) {

@@ -13,11 +13,15 @@ namespace {
 
 double Of(sim::Duration part, sim::Duration whole) { return part.seconds() / whole.seconds(); }
 
-double ShareOf(const Report& report, std::string_view name) {
-  for (const TimePart& part : report.breakdown) {
+double ShareOf(const std::vector<TimePart>& parts, const Report& report, std::string_view name) {
+  for (const TimePart& part : parts) {
     if (part.name == name) return Of(part.time, report.step_time);
   }
   return 0;
+}
+
+double ShareOf(const Report& report, std::string_view name) {
+  return ShareOf(report.breakdown, report, name);
 }
 
 const StageReport& BusiestStage(const Report& report) {
@@ -30,6 +34,15 @@ double StageImbalance(const Report& report) {
   for (const StageReport& stage : report.stages) all += stage.busy;
   const double mean = all.seconds() / static_cast<double>(report.stages.size());
   return (BusiestStage(report).busy.seconds() - mean) / report.step_time.seconds();
+}
+
+// The most that any stage's rank waits for its host: others wait for that stage.
+double ShareOfLaunches(const Report& report) {
+  double most = 0;
+  for (const StageReport& stage : report.stages) {
+    most = std::max(most, ShareOf(stage.breakdown, report, "host"));
+  }
+  return most;
 }
 
 // Steps without saves and with them, in the long run.
@@ -150,13 +163,22 @@ std::vector<Loss> LossesOf(const Scenario& scenario, const Report& report) {
                               {Limit::kExpertParallel, ShareOf(report, "expert")},
                               {Limit::kPipelineTransfers, ShareOf(report, "pipeline")},
                               {Limit::kOffload, ShareOf(report, "offload")},
-                              {Limit::kHostLaunches, ShareOf(report, "host")},
+                              {Limit::kHostLaunches, ShareOfLaunches(report)},
                               {stalls ? Limit::kSaveStalls : Limit::kSaves, ShareOfSaves(report)},
                               {Limit::kOptimizer, ShareOf(report, "optimizer")}};
   std::erase_if(losses, [](const Loss& loss) { return loss.share <= 0; });
   std::stable_sort(losses.begin(), losses.end(),
                    [](const Loss& a, const Loss& b) { return a.share > b.share; });
   return losses;
+}
+
+double KernelsPart(const Report& report) {
+  double kernels = 0;
+  for (const char* work : {"forward", "backward", "recomputation"}) {
+    kernels += ShareOf(report.critical_path, report, work);
+  }
+  const double launches = ShareOf(report.critical_path, report, "launch");
+  return launches > 0 ? kernels / (kernels + launches) : 1;
 }
 
 double MemoryBoundPart(const Scenario& scenario, const Report& report) {

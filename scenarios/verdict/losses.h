@@ -42,7 +42,8 @@ struct Loss {
 
 // From the largest to the smallest, those above zero; kMemory, kMemoryBandwidth and kCompute are no losses.
 //
-// Shares are of the rank that idles least, as the report's breakdown, but for the two that it does not see:
+// Shares are of the rank that idles least, as the report's breakdown, but for launches, which are of the rank
+// whose host is behind most, whoever waits for it, and for the two that the breakdown does not see:
 // what the busiest stage works more than the mean one, and what its busiest rank works more than the mean
 // of its ranks, which is time that the others wait. So they overlap with nothing of the list: the rank that
 // idles least waits for nobody else's work.
@@ -52,6 +53,10 @@ std::vector<Loss> LossesOf(const Scenario& scenario, const Report& report);
 // kernels which the memory bounds: those that are no products, and products below the ridge of the
 // device's roofline.
 double MemoryBoundPart(const Scenario& scenario, const Report& report);
+
+// Of the critical path's kernels and launches, the part that is kernels: 1 where launches are free. Where a
+// host is behind, shorter kernels save nothing, and the path goes through its launches.
+double KernelsPart(const Report& report);
 
 // Compute, without recomputation, as a share of the step on the rank that idles least.
 double ComputeShare(const Report& report);

@@ -149,7 +149,8 @@ std::vector<Loss> LimitsOf(const Scenario& scenario, const Report& report) {
     return {{Limit::kMemory, static_cast<double>(LargestStage(report).memory_total.count()) / has - 1}};
   }
   std::vector<Loss> losses = LossesOf(scenario, report);
-  const double bound = MemoryBoundPart(scenario, report), compute = ComputeShare(report);
+  const double bound = MemoryBoundPart(scenario, report);
+  const double compute = ComputeShare(report) * KernelsPart(report);
   const double largest = losses.empty() ? 0 : losses.front().share;
   std::erase_if(losses, [](const Loss& loss) { return loss.share < kWorthTelling; });
   if (bound > 0.5 && bound * compute > largest) {
@@ -174,6 +175,20 @@ std::vector<Suggestion> SuggestionsFor(const Loss& loss, const Scenario& scenari
   return suggestions;
 }
 
+// Launches are not done faster by what helps the first limit, and a captured step is one field: it stands
+// beside whatever is first.
+void AddLaunches(const std::vector<Loss>& limits, const Scenario& scenario, const Report& report,
+                 const Reload& reload, Verdict* verdict) {
+  const auto launches = std::find_if(limits.begin() + 1, limits.end(),
+                                     [](const Loss& loss) { return loss.limit == Limit::kHostLaunches; });
+  if (launches == limits.end()) return;
+  const std::vector<Suggestion> more = SuggestionsFor(*launches, scenario, report, reload);
+  if (more.empty()) return;
+  verdict->suggestions.resize(std::min(verdict->suggestions.size(), kMostSuggestions - 1));
+  verdict->suggestions.push_back(more.front());
+  verdict->text += ". Beside it, " + TextOf(*launches, report);
+}
+
 // Source of the rate of a core: textbook, 17.7.6, byte-pair encoding at about 1 MB/s of text.
 std::string DataNote(const Scenario& scenario, const Report& report) {
   constexpr double kCoreRate = 1e6;
@@ -196,6 +211,7 @@ Verdict MakeVerdict(const Scenario& scenario, const Report& report, const Reload
                   .text = TextOf(first, report),
                   .suggestions = SuggestionsFor(first, scenario, report, reload),
                   .note = DataNote(scenario, report)};
+  if (!verdict.suggestions.empty()) AddLaunches(limits, scenario, report, reload, &verdict);
   if (first.limit == Limit::kCompute || !verdict.suggestions.empty()) return verdict;
   verdict.text += "; no change of it alone loads and fits";
   for (std::size_t i = 1; i < limits.size() && verdict.suggestions.empty(); ++i) {

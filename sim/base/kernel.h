@@ -109,6 +109,8 @@ struct Kernel {
   AttentionShape attention;  // when kind is kAttention*
   Flops flops;               // multiply-adds count two; what this kernel executes
   Bytes bytes;               // read and written, each tensor once
+  // GEMM: `batch` kernels, one behind the other, and not one for all.
+  bool one_by_one = false;
   // Of weights, which nothing of the same backward needs: a pipeline may put it off.
   bool weight_gradient = false;
 };

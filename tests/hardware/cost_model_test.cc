@@ -49,11 +49,12 @@ TEST(KernelTimes, OfTheSmallestAndTheLargestShapesAreFinite) {
   for (const Device& device : Devices()) {
     const DeviceCostModel model(device);
     EXPECT_LT(model.TimeOf(GemmFor(device, 1, 1, 1)).alone, sim::Duration::Microseconds(20)) << device.name;
-    // 2e16 FLOPs: at least as long as the peak allows. L40S reaches 0.54 of it, for lack of power.
+    // 2e16 FLOPs: at least as long as the peak allows. L40S reaches 0.54 of it for lack of power,
+    // MI300X 0.51, B200 0.49 where data are random.
     const double peak = PeakFlopsPerSecond(device, HalfFormat(device));
     const double seconds = model.TimeOf(GemmFor(device, 1'000'000, 100'000, 100'000)).alone.seconds();
     EXPECT_GT(seconds, 2e16 / peak) << device.name;
-    EXPECT_LT(seconds, 2e16 / peak * 1.9) << device.name;
+    EXPECT_LT(seconds, 2e16 / peak * 2.1) << device.name;
     EXPECT_GT(model.TimeOf(MemoryKernel(std::int64_t{1} << 50)).alone.seconds(), 100) << device.name;
   }
 }
@@ -78,6 +79,22 @@ TEST(KernelTimes, MoreRowsOrColumnsOrProductsAreNeverFaster) {
           << device.name << " " << m << " " << n << " " << k;
     }
   }
+}
+
+// Sixteen products of one wave each, and a kernel's launch for all but the first, which the framework's
+// operation includes.
+TEST(KernelTimes, OfProductsOneByOneAreThoseOfOneTimesTheirNumber) {
+  const Device device = ReadOrFail("h100_sxm");
+  const sim::Duration launch = sim::Duration::Microseconds(29);
+  const DeviceCostModel model(device, {.launch = launch});
+  sim::Kernel all = GemmFor(device, 512, 4096, 2048, 16);
+  const sim::Kernel one = GemmFor(device, 512, 4096, 2048);
+  EXPECT_EQ(model.LaunchTimeOf(all), launch);
+  EXPECT_LT(model.TimeOf(all).alone, 16 * model.TimeOf(one).alone);
+  all.one_by_one = true;
+  EXPECT_NEAR(model.TimeOf(all).alone.seconds(), 16 * model.TimeOf(one).alone.seconds(), 1e-9);
+  EXPECT_EQ(model.LaunchTimeOf(all), launch + 15 * sim::Duration::FromSeconds(device.host.kernel_launch_s));
+  EXPECT_EQ(DeviceCostModel(device).LaunchTimeOf(all), sim::Duration());
 }
 
 TEST(KernelTimes, MoreBytesAreNeverFaster) {
@@ -127,9 +144,10 @@ TEST(KernelTimes, OfH800AreThoseOfH100) {
 // H20 has 0.15 of the matrix rate of an H100 and 1.2 of its memory rate.
 TEST(KernelTimes, OfH20AreSlowWhereFlopsCountAndFastWhereBytesDo) {
   const DeviceCostModel h100(ReadOrFail("h100_sxm")), h20(ReadOrFail("h20"));
+  const double h100_derate = ReadOrFail("h100_sxm").random_data_derate;  // the H20 has none
   const double slow = h20.TimeOf(Gemm(8192, 8192, 8192)).alone.seconds() /
                       h100.TimeOf(Gemm(8192, 8192, 8192)).alone.seconds();
-  EXPECT_NEAR(slow, 989.4 / 148, 0.5);
+  EXPECT_NEAR(slow, h100_derate * 989.4 / 148, 0.5);
   const double fast =
       h100.TimeOf(MemoryKernel(1 << 30)).alone.seconds() / h20.TimeOf(MemoryKernel(1 << 30)).alone.seconds();
   EXPECT_NEAR(fast, 4.0 / 3.35, 0.01);

@@ -205,7 +205,7 @@ TEST(DeviceNames, AreExactOrListedAliases) {
   EXPECT_EQ(ReadOrFail("A100").name, "a100_80_sxm");
   EXPECT_EQ(ReadOrFail("h100").name, "h100_sxm");
   EXPECT_EQ(ReadOrFail("NVIDIA H100 80GB HBM3").name, "h100_sxm");
-  for (const char* name : {"NVIDIA B300 SXM6 AC", "GB400", "A10", "RTX A6000", "H100 NVL", "H1OO", "H100 ",
+  for (const char* name : {"NVIDIA B300 SXM6 AC", "GB400", "A10", "RTX A6000", "H200 NVL", "H1OO", "H100 ",
                            "H10", "nvidia h100 80gb hbm3", ""}) {
     EXPECT_THAT(ErrorsOf(name), ElementsAre(HasSubstr("unknown device \"" + std::string(name) + "\"")))
         << name;

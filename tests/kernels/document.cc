@@ -6,6 +6,7 @@
 #include <map>
 
 #include "scenarios/calibration/gemm_text.h"
+#include "tests/kernels/experts.h"
 #include "tests/kernels/products.h"
 #include "tests/kernels/sustained.h"
 #include "tests/pages/page.h"
@@ -189,7 +190,7 @@ std::string Sustained() {
              "SemiAnalysis's five shapes of Llama 70B (2024), less one that memory holds back, of which it "
              "gives the mean alone; FBGEMM's of an H100 limited to 500 W; SimuMax's of B200, those longer "
              "than 400 us, since shorter ones were over before the clock fell.") +
-         "\n" + SustainedTable(SustainedProducts()) + "\n" +
+         "\n\n" + SustainedTable(SustainedProducts()) + "\n" +
          pages::Wrapped(
              "A device's derate is the mean over its products of one format, and of its formats, H100 and "
              "H200 together; it multiplies the rate of matrix units and neither memory's nor attention's, "
@@ -204,6 +205,19 @@ std::string Sustained() {
              "SimuMax's figures of kernels are of the machine whose steps are among the published ones "
              "(`docs/validation.md`); its steps were seen before, so those rows are less blind than "
              "others.");
+}
+
+std::string Experts() {
+  return pages::Wrapped(
+             "Transformer Engine's GroupedLinear launches a cuBLAS kernel for each expert, on a few streams "
+             "(its pull request 853; issue 1386 says why). `tests/kernels/experts.csv` has such products on "
+             "B200, from "
+             "SimuMax's `configs/system/b200_bf16_ceperm.json`. `training.expert_products` says which of "
+             "both ways a "
+             "framework has; presets of Megatron-Core have ONE_BY_ONE. Nothing is fitted to these rows. "
+             "Gradients of "
+             "weights are added to sums in FP32, which takes longer than the bytes say.") +
+         "\n\n" + ExpertsTable(ExpertsProducts());
 }
 
 std::string Tried() {
@@ -242,6 +256,7 @@ std::string Document(const std::vector<Products>& all) {
   page += "\n" + Why();
   page += "\n## The worst rows\n\n" + WorstRows(all, 20);
   page += "\n## Random numbers, for long\n\n" + Sustained();
+  page += "\n## Products of experts\n\n" + Experts();
   page += "\n## What was tried\n\n" + Tried();
   return page;
 }

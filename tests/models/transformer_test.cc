@@ -207,6 +207,24 @@ TEST(Blocks, UnfusedOperationsMoveMoreBytesInMoreKernels) {
   }
 }
 
+// x.float(), pow, mean, the root of a row, the quotient, back to BF16, times the scale: in bytes a number
+// 2 + 4, 4 + 4, 4, -, 4 + 4, 4 + 2, 2 + 2. PyTorch has one kernel for a layer norm, and fuses none other.
+TEST(Blocks, AnRmsNormThatIsNotFusedIsPyTorchsOperationsInFp32) {
+  Execution e = Unfused(1, 1, 256);
+  e.fused_norms = false;
+  const Block llama = AttentionBlock(Llama7b(), e, 0);
+  EXPECT_EQ(Names(llama.before_gather),
+            "norm_widen norm_square norm_mean norm_root norm_divide norm_narrow norm_scale");
+  Bytes sum;
+  for (const Kernel& k : llama.before_gather) sum += k.bytes;
+  EXPECT_EQ(sum, Bytes(256 * 4096 * 36 + 256 * 8 + 2 * 4096));
+  // Its backward: 42 numbers of 2 bytes a number of the input, and the residual's gradient.
+  sum = Bytes();
+  for (const Kernel& k : llama.backward_tail) sum += k.bytes;
+  EXPECT_EQ(sum, Bytes(256 * 4096 * (84 + 6) + 2 * 4096));
+  EXPECT_EQ(Names(AttentionBlock(Gpt2(), e, 0).before_gather), "norm");
+}
+
 TEST(Blocks, NamesOfAGptLayerAreThoseOfMegatron) {
   Execution e = Unfused(2, 1, 128);
   e.dropout = true;

@@ -44,6 +44,27 @@ TEST(V100, HasNoFusedAttention) {
   EXPECT_THAT(Load(sets).errors(), ElementsAre(HasSubstr("training.attention: FLASH2 has no figures")));
 }
 
+// Eight are joined each with each, which is not simulated.
+TEST(Mi300x, TrainsAloneOrNotAtAll) {
+  const Sets mi300x = {{"hardware", "mi300x"}, {"training.attention", "UNFUSED"}};
+  EXPECT_THAT(Load(mi300x).errors(), ElementsAre(HasSubstr("node \"one_mi300x\" has no NIC")));
+  Sets alone = mi300x;
+  for (const auto& [path, value] : Sets{
+           {"topology", "single_node"}, {"devices", "1"}, {"layout.tensor", "1"}, {"layout.pipeline", "1"}}) {
+    alone.emplace_back(path, value);
+  }
+  EXPECT_THAT(Load(alone).errors(), IsEmpty());
+}
+
+// Cards without a switch: neighbours of one node send over PCIe.
+TEST(H100Pcie, HasNoNvlink) {
+  for (const char* name : {"h100_pcie", "h100_nvl"}) {
+    const Scenario node = LoadLegal({{"hardware", name}, {"topology", "single_node"}, {"devices", "8"}});
+    EXPECT_FALSE(Crosses(node.fabric, 0, 1, Tier::kNvlink)) << name;
+    EXPECT_TRUE(Crosses(node.fabric, 0, 1, Tier::kPcie)) << name;
+  }
+}
+
 TEST(Nvl72, ARackIsOneNvlinkDomain) {
   const Scenario one = LoadLegal(
       {{"hardware", "gb200_nvl72"}, {"topology", "single_node"}, {"devices", "72"}, {"batch.global", "72"}});

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <sstream>
@@ -229,6 +230,64 @@ TEST(Report, LeansOnNoFiguresOfServing) {
   }
   EXPECT_GE(training, 1);
   EXPECT_GE(serving, 1);
+}
+
+bool LeansOn(const Report& report, const std::string& key) {
+  const auto is = [&](const Provenance& figure) { return figure.key == key; };
+  const auto found = std::find_if(report.figures.begin(), report.figures.end(), is);
+  EXPECT_NE(found, report.figures.end()) << key;
+  return found != report.figures.end() && found->used;
+}
+
+// What changes when a figure of the device does was not independent of it: two runs each.
+TEST(Report, LeansOnFiguresThatChangeTheResult) {
+  struct Case {
+    const char* name;
+    std::vector<proto::Override> job;
+    const char* key;  // of the device
+    const char* field;
+    const char* value;
+    bool changes;
+  };
+  const std::vector<proto::Override> eager = {{2, "training.launches", "EAGER"}};
+  const std::vector<proto::Override> pcie_alone = {{2, "hardware", "l40s"}};
+  const std::vector<proto::Override> blocks = {{2, "training.matmul.recipe", "FP8_BLOCK"}};
+  const Case cases[] = {
+      {"mpt_7b_8xa100", {}, "node.launch", "eager_operation_us", "200", false},
+      {"mpt_7b_8xa100", eager, "node.launch", "eager_operation_us", "200", true},
+      {"llama3_8b_8xh100", {}, "node.pcie", "efficiency", "0.5", false},
+      {"llama3_8b_8xh100", pcie_alone, "node.pcie", "efficiency", "0.5", true},
+      {"llama3_8b_8xh100", {}, "exchanges[0]", "base_us", "500", false},
+      {"llama3_8b_8xh100", {}, "peaks[2]", "tflops", "2500", false},
+      {"llama3_8b_8xh100", blocks, "peaks[2]", "tflops", "2500", true},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(std::string(c.name) + ' ' + c.key + (c.changes ? " changes" : ""));
+    std::vector<proto::Override> changed = c.job;
+    changed.push_back({1, std::string("hardware.") + c.key + '.' + c.field, c.value});
+    const Report before = scenarios::Run(LoadNamed(c.name, c.job)).value().report;
+    const Report after = scenarios::Run(LoadNamed(c.name, changed)).value().report;
+    EXPECT_EQ(before.digest != after.digest || before.matmul_peak_tflops != after.matmul_peak_tflops,
+              c.changes);
+    EXPECT_EQ(LeansOn(before, c.key), c.changes);
+  }
+}
+
+// It is fitted, not measured, and no figure of a file.
+TEST(Report, OfEagerStepsSaysHowManyOperationsAKernelTakes) {
+  const Report report =
+      scenarios::Run(LoadNamed("mpt_7b_8xa100", {{1, "training.launches", "EAGER"}})).value().report;
+  const Provenance& last = report.figures.back();
+  EXPECT_EQ(last.key, "operations_per_kernel");
+  EXPECT_EQ(last.value, "1.45");
+  EXPECT_EQ(last.basis, "assumed");
+  EXPECT_TRUE(last.used);
+  // Nothing is sent by a launch.
+  for (const TimePart& part : report.critical_path) {
+    EXPECT_FALSE(part.name.starts_with("launch ")) << part.name;
+  }
+  const Report captured = scenarios::Run(LoadNamed("mpt_7b_8xa100")).value().report;
+  EXPECT_NE(captured.figures.back().key, "operations_per_kernel");
 }
 
 }  // namespace

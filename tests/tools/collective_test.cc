@@ -65,6 +65,20 @@ TEST(CollectiveCommand, PrintsTheColumnsOfNcclTests) {
                            HasSubstr("# Avg bus bandwidth    : ")));
 }
 
+// A time of 0 is said to be none.
+TEST(CollectiveCommand, WarnsOfRowsThatSendNothing) {
+  const Result alone = RunWords({"collective", "all_reduce", "--devices", "1", "-b", "1M"});
+  EXPECT_EQ(alone.status, 0) << alone.err;
+  EXPECT_THAT(Lines(alone.err), ElementsAre(HasSubstr("warning: a group of one rank sends nothing")));
+  // 64 bytes over eight ranks are less than 16 bytes each.
+  for (const auto& words : {std::vector<std::string>{"collective", "all_reduce", "-b", "0", "-e", "0"},
+                            {"collective", "all_gather", "-b", "64", "-e", "1K", "-f", "16"}}) {
+    const Result empty = RunWords(words);
+    EXPECT_EQ(empty.status, 0) << empty.err;
+    EXPECT_THAT(Lines(empty.err), ElementsAre(HasSubstr("warning: rows of 0 bytes")));
+  }
+}
+
 TEST(CollectiveCommand, PrintsTheRootAndTheOracle) {
   const Result r =
       RunWords({"collective", "broadcast", "-b", "1M", "-r", "3", "--ranks", "1-7:2", "--chunk"});

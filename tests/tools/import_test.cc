@@ -97,8 +97,18 @@ TEST_F(Import, NeverWritesOverAFile) {
   EXPECT_EQ(Content(path), "mine");
 }
 
+// Somebody meant it to lead somewhere.
+TEST_F(Import, WritesThroughNoLinkThatLeadsNowhere) {
+  const std::string path = folder_ + "/link.textproto";
+  std::filesystem::create_symlink(folder_ + "/nowhere.textproto", path);
+  const Result result = RunWords({"import", "hf", Config("gpt2"), "--output", path});
+  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("link.textproto is there already; it is not written over"));
+  EXPECT_TRUE(std::filesystem::is_symlink(path));
+}
+
 TEST_F(Import, TakesNamesOfLettersDigitsAndThreeSigns) {
-  for (const char* name : {"", "a b", "a/b", "a\"b", "\xc3\xa9"}) {
+  for (const char* name : {"", "a b", ".hidden", "a/b", "a\"b", "\xc3\xa9"}) {
     const Result result = RunWords({"import", "hf", Config("gpt2"), "--name", name});
     EXPECT_EQ(result.status, kExitUsage) << name;
     EXPECT_EQ(result.out, "");

@@ -122,7 +122,7 @@ TEST(CollectiveFit, SaysWhatUnknownVersionsAreTakenAs) {
   rows[2].nccl = "2.99";
   const auto calibration = CalibrateCollectives(device, Only(device), rows).value();
   EXPECT_THAT(calibration.notes, ElementsAre("2 rows of NCCL \"2.12.7\", taken as 2.27",
-                                             "1 rows of NCCL \"2.99\", taken as 2.30"));
+                                             "1 row of NCCL \"2.99\", taken as 2.30"));
 }
 
 TEST(CollectiveFit, SaysWhichRowsItLeavesOut) {

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "hardware/device_cost_model.h"
+#include "scenarios/calibration/doubts.h"
 #include "scenarios/calibration/gemm_text.h"
 
 namespace scenarios {
@@ -105,10 +106,101 @@ TEST(GemmFit, LeavesOutWhatIsOfOthersOrTooFew) {
   rows.push_back(
       {.format = sim::NumberFormat::kFp16, .shape = {.m = 1, .n = 1, .k = 1}, .seconds = 1});  // of no name
   EXPECT_THAT(ShippedGemms(device, rows).left_out,
-              ElementsAre("1 rows in FP16, too few to fit", "1 rows of device \"other\""));
+              ElementsAre("1 row in FP16 of which the device has no figures, too few to fit",
+                          "1 row of device \"other\""));
   rows.erase(rows.begin(), rows.end() - 2);
-  EXPECT_THAT(CalibrateGemms(device, rows).error().message,
-              HasSubstr("no format of \"some\" has enough of 2 rows; 60 of 10 pairs of n and k would do"));
+  EXPECT_EQ(CalibrateGemms(device, rows).error().message,
+            "no rows to compare with \"some\": 1 row in FP16 of which the device has no figures, too few to "
+            "fit; 1 row of device \"other\"");
+}
+
+// Of 59 rows, and of 60 of nine pairs, the device's own figures are all that there is to compare with.
+TEST(GemmFit, ComparesRowsThatAreTooFewToFit) {
+  const hardware::Device device = SomeDevice();
+  std::vector<MeasuredGemm> rows = Rows(device, sim::NumberFormat::kBf16);
+  rows.resize(59);
+  const GemmCalibration calibration = CalibrateGemms(device, rows).value();
+  ASSERT_EQ(calibration.formats.size(), 1u);
+  EXPECT_FALSE(calibration.formats[0].enough());
+  EXPECT_EQ(MeanError(calibration.formats[0], &CalibratedGemm::shipped_s), 0);
+  EXPECT_EQ(calibration.formats[0].rows[0].fitted_s, 0);
+  EXPECT_THAT(calibration.notes,
+              ElementsAre("in BF16, 59 rows of 12 pairs of n and k are too few to fit; 60 of 10 would do"));
+  const std::string text = GemmCalibrationText(device, calibration);
+  EXPECT_THAT(text, HasSubstr("BF16          all                59     0.0  +0.0   0.0                   -"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("prologue_k")));
+}
+
+// The second of each pair takes 1.05 and 1.2 times as long.
+TEST(GemmFit, CountsShapesThatAreMeasuredMoreThanOnce) {
+  const hardware::Device device = SomeDevice();
+  std::vector<MeasuredGemm> rows = Rows(device, sim::NumberFormat::kBf16);
+  rows.resize(10);
+  rows.push_back(rows[0]);
+  rows.back().seconds *= 1.05;
+  rows.push_back(rows[1]);
+  rows.back().seconds *= 1.2;
+  EXPECT_THAT(
+      CalibrateGemms(device, rows).value().notes,
+      testing::Contains("in BF16, 2 shapes measured more than once, 1 of them with times more than 10 % "
+                        "apart; every row counts"));
+}
+
+// A thousandth of the time of 16,384 x 8,192 x 16,384 at 80 % of 500 TFLOP/s is 800 times the peak.
+TEST(GemmFit, RefusesRowsFasterThanTheDeviceCanBe) {
+  const hardware::Device device = SomeDevice();
+  std::vector<MeasuredGemm> rows = Rows(device, sim::NumberFormat::kBf16);
+  const auto errors = [&] {
+    proto::Diagnostics diagnostics;
+    RefuseTooFast(device, rows, &diagnostics);
+    return diagnostics.errors();
+  };
+  EXPECT_THAT(errors(), IsEmpty());
+  rows.back().file = "rows.csv";
+  rows.back().line = 7;
+  rows.back().seconds /= 1000;
+  EXPECT_THAT(errors(), ElementsAre(testing::AllOf(
+                            testing::StartsWith("rows.csv:7: us: "),
+                            HasSubstr(" times as fast as the device's peak of 500 TFLOP/s in BF16: is it in "
+                                      "microseconds?"))));
+  for (MeasuredGemm& row : rows) row.seconds = 1e-9;
+  EXPECT_THAT(errors(), ElementsAre(testing::EndsWith(" more lines)")));
+  for (MeasuredGemm& row : rows) row.device = "other";
+  EXPECT_THAT(errors(), IsEmpty());
+}
+
+// By figures that tell every row: what is measured is so many times as long, so they are off by 1 - 1 /
+// factor.
+TEST(GemmFit, DoubtsWhatTellsNoRow) {
+  const hardware::Device device = SomeDevice();
+  const auto calibration = [&](double factor) {
+    std::vector<MeasuredGemm> rows = Rows(device, sim::NumberFormat::kBf16);
+    for (MeasuredGemm& row : rows) row.seconds *= factor;
+    return ShippedGemms(device, rows);
+  };
+  EXPECT_THAT(DoubtsOf(calibration(1)), IsEmpty());
+  EXPECT_THAT(DoubtsOf(calibration(1.5)), IsEmpty());
+  EXPECT_THAT(DoubtsOf(calibration(3)), ElementsAre("in BF16, fits are 66.7 % off on the mean"));
+  EXPECT_THAT(
+      DoubtsOf(calibration(1000)),
+      ElementsAre("in BF16, half of the rows take 1000 times what the device's figures give, or more; "
+                  "are they in microseconds?",
+                  "in BF16, fits are 99.9 % off on the mean"));
+  // Five figures where a search for them ends are some, eight of fifteen most.
+  GemmCalibration ends = calibration(1);
+  const auto figures = GemmFigures();
+  const auto put = [&](std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      ends.formats[0].fitted.*figures[i].member = figures[i].low * figures[i].unit;
+    }
+  };
+  put(5);
+  EXPECT_THAT(DoubtsOf(ends), IsEmpty());
+  put(8);
+  EXPECT_THAT(
+      DoubtsOf(ends),
+      ElementsAre("in BF16, 8 of 15 figures are at the ends of their ranges: efficiency, relative_128x128, "
+                  "relative_128x64, prologue_k, wave_overlap, long_kernel_loss, split_fixed_us, fixed_us"));
 }
 
 TEST(GemmFit, FormatsThatHadTheFiguresOfAFittedOneFollowIt) {
@@ -153,11 +245,20 @@ TEST(MeasuredGemms, AreReadByEitherNameOfTheirFormat) {
   EXPECT_EQ(FindFormat("sq"), sim::NumberFormat::kInt8);
 }
 
+TEST(MeasuredGemms, AMistakeOfManyLinesIsToldOnceAndHidesNoOther) {
+  EXPECT_THAT(
+      ReadGemmText("m,n,k,us\n1,2,3,1e300\n1,2,3,1e-300\n1,2\n1.5,2,3,0\n").errors,
+      ElementsAre("rows.csv:4: 2 cells; as many as columns, 4, are wanted",
+                  "rows.csv:2: us: \"1e300\"; a number from 0.001 to 1e+09 is wanted (and 2 more lines)",
+                  "rows.csv:5: m: \"1.5\"; a whole number from 1 to 1099511627776 is wanted"));
+}
+
 TEST(MeasuredGemms, EveryMistakeIsToldInOneRun) {
   EXPECT_THAT(ReadGemmText("format,m,n,k,us\nBF17,0,16,3x,2.5\nBF16,1,2,3,nan\n").errors,
-              ElementsAre(HasSubstr("rows.csv:2: format: \"BF17\" is no format; FP32, TF32, BF16"),
-                          HasSubstr("rows.csv:2: m: \"0\"; a number above zero is wanted"),
-                          HasSubstr("rows.csv:2: k: \"3x\""), HasSubstr("rows.csv:3: us: \"nan\"")));
+              ElementsAre(HasSubstr("rows.csv:2: format: \"BF17\"; a format is wanted: FP32, TF32, BF16"),
+                          HasSubstr("rows.csv:2: m: \"0\"; a whole number from 1 to 1099511627776 is wanted"),
+                          HasSubstr("rows.csv:2: k: \"3x\""),
+                          HasSubstr("rows.csv:3: us: \"nan\"; a number from 0.001 to 1e+09 is wanted")));
   EXPECT_THAT(ReadGemmText("m,n\n1,2\n").errors,
               ElementsAre("rows.csv:1: there is no column \"k\"", "rows.csv:1: there is no column \"us\""));
 }

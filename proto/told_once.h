@@ -1,7 +1,7 @@
 // Mistakes of lines, the same one of many lines once.
 
-#ifndef SCENARIOS_CALIBRATION_TOLD_ONCE_H_
-#define SCENARIOS_CALIBRATION_TOLD_ONCE_H_
+#ifndef PROTO_TOLD_ONCE_H_
+#define PROTO_TOLD_ONCE_H_
 
 #include <algorithm>
 #include <string>
@@ -10,7 +10,7 @@
 
 #include "proto/text_reader.h"
 
-namespace scenarios {
+namespace proto {
 
 class ToldOnce {
  public:
@@ -26,7 +26,7 @@ class ToldOnce {
   }
   bool empty() const { return mistakes_.empty(); }
 
-  void Tell(proto::Diagnostics* diagnostics) const {
+  void Tell(Diagnostics* diagnostics) const {
     for (const Mistake& m : mistakes_) {
       const std::string more = m.more == 0   ? ""
                                : m.more == 1 ? " (and 1 more line)"
@@ -43,6 +43,6 @@ class ToldOnce {
   std::vector<Mistake> mistakes_;  // in the order of their first lines
 };
 
-}  // namespace scenarios
+}  // namespace proto
 
-#endif  // SCENARIOS_CALIBRATION_TOLD_ONCE_H_
+#endif  // PROTO_TOLD_ONCE_H_
