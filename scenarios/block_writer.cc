@@ -23,6 +23,14 @@ BlockWriter::BlockWriter(const Job& job, const StagePlan& plan, RankTape* tape)
       expert_[i] = Join(job, layout.Group(tape->rank(), kGroups[i]), tape->rank());
     }
   }
+  const Training& training = job.scenario.training;
+  if (training.launches == Launches::kEager && training.host_waits.token_counts) {
+    const RoutedExperts& experts = job.scenario.experts;
+    const bool gathers = experts.dispatcher == models::Dispatcher::kAllGather;
+    const bool pads = experts.dispatcher == models::Dispatcher::kAllToAll && experts.capacity_factor > 0;
+    host_reads_gathered_ = gathers;
+    host_reads_routed_ = !gathers && !pads;
+  }
   for (const BlockPlan& block : plan.blocks) names_.push_back(job.builder->Name(block.name));
   const Pipeline& pipeline = job.scenario.pipeline;
   if (!pipeline.splits_backward() && !pipeline.delays_weight_gradients) return;
@@ -340,9 +348,12 @@ void BlockWriter::ForwardSpread(const BlockPlan& block, const ForwardPhases& pha
   const ExpertPlan& experts = ExpertsOf(block);
   const bool overlap = job_.scenario.experts.overlap_shared;
   tape_->Work(phases.before_gather, task_class, label);
+  const sim::TaskId routed = tape_->last();
   sim::TaskId shared;
   if (!overlap) shared = SharedForward(phases, label, task_class);
+  if (host_reads_routed_) tape_->WaitOnHostFor(routed);
   const sim::TaskId arrived = Move(experts.outward, label);
+  if (host_reads_gathered_ && arrived.valid()) tape_->WaitOnHostFor(arrived);
   if (overlap) shared = SharedForward(phases, label, task_class);
   WhileTheyTravel();
   tape_->WaitFor(arrived);

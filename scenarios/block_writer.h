@@ -104,6 +104,8 @@ class BlockWriter {
   ContextWriter context_;
   Membership expert_[3];  // by models::ExpertMove::Group
   std::int64_t expert_group_ = 0;
+  // The counts of experts' tokens, before these leave or once all have come.
+  bool host_reads_routed_ = false, host_reads_gathered_ = false;
   std::vector<std::uint16_t> names_;             // by plan_.blocks
   std::vector<std::uint16_t> names_of_weights_;  // likewise, where they are made apart
   struct LaterWork {

@@ -334,7 +334,8 @@ Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stag
   }
   for (const StagePlan& plan : stages) {
     const Estimate rank = Counter(scenario, plan).Count();
-    const double launched = HostIsBehind(plan) ? 2 : 1;
+    const bool blocking = scenario.training.launches == Launches::kBlocking;
+    const double launched = blocking || HostIsBehind(plan) ? 2 : 1;
     estimate.tasks += times * rank.tasks * launched;
     estimate.memory_bytes += times * rank.memory_bytes * launched;
   }

@@ -14,9 +14,12 @@ sim::TaskId IssueAfter(const Job& job, const Membership& group, const Collective
                        sim::StreamId stream, sim::Label label, sim::TaskId after,
                        std::vector<sim::TaskId> also, RankTape* tape) {
   if (!job.communicators->Moves(group.group, collective)) return sim::TaskId::None();
-  const sim::TaskId launch = tape->LaunchCommunication(label);
-  if (launch.valid()) also.push_back(launch);
-  return job.communicators->Issue(group.group, group.member, collective, stream, label, after, also);
+  const std::vector<sim::TaskId> launch = tape->LaunchCommunication(label);
+  also.insert(also.end(), launch.begin(), launch.end());
+  const sim::TaskId task =
+      job.communicators->Issue(group.group, group.member, collective, stream, label, after, also);
+  tape->Communicate(task);
+  return task;
 }
 
 sim::TaskId Issue(const Job& job, const Membership& group, const Collective& collective,

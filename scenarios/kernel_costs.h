@@ -24,13 +24,14 @@ inline sim::Duration EagerLaunchOf(const hardware::Device& device) {
 
 inline hardware::DeviceCostModel CostModelOf(const Scenario& scenario) {
   hardware::CostOptions options;
-  if (scenario.training.eager_launches) options.launch = EagerLaunchOf(scenario.device);
+  if (scenario.training.launches != Launches::kCudaGraphs) options.launch = EagerLaunchOf(scenario.device);
   return hardware::DeviceCostModel(scenario.device, options);
 }
 
 // What a communication takes the host to launch.
 inline sim::Duration LaunchOperationOf(const Scenario& scenario) {
-  return scenario.training.eager_launches ? EagerLaunchOf(scenario.device) : sim::Duration();
+  return scenario.training.launches == Launches::kCudaGraphs ? sim::Duration()
+                                                             : EagerLaunchOf(scenario.device);
 }
 
 }  // namespace scenarios

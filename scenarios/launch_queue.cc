@@ -37,8 +37,9 @@ sim::TaskId LaunchQueue::Release(sim::Duration now, sim::Label label) {
   return task;
 }
 
-void LaunchQueue::WaitFor(const std::vector<sim::TaskId>& tasks) {
-  if (host_ > device_ && host_ > released_) Release(host_, label_);  // communications, behind all work
+void LaunchQueue::WaitFor(const std::vector<sim::TaskId>& tasks, bool all) {
+  // Communications, behind all work; or work behind what is waited for.
+  if ((host_ > device_ || !all) && host_ > released_) Release(host_, label_);
   for (const sim::TaskId task : tasks) {
     if (task.valid()) waits_.push_back(task);
   }

@@ -29,7 +29,8 @@ class LaunchQueue {
   sim::TaskId LaunchCommunication(sim::Label label);
 
   // The host goes on once these have ended, as where it reads a number that the device computed.
-  void WaitFor(const std::vector<sim::TaskId>& tasks);
+  // `all`: nothing was launched that ends later.
+  void WaitFor(const std::vector<sim::TaskId>& tasks, bool all = true);
 
   // What follows is written in another order than it runs in: every launch is a task from here on, until End.
   void BeginAnyOrder() { any_order_ = true; }

@@ -155,7 +155,10 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
   ReadCheckpoint(in, top, &scenario);
   ReadRun(in, top, &scenario);
   if (diagnostics->errors().size() == before) ReadExperts(in, top, &scenario);
-  if (diagnostics->errors().size() == before) CheckOverlap(in, top, &scenario);
+  if (diagnostics->errors().size() == before) {
+    CheckOverlap(in, top, &scenario);
+    CheckLaunches(top, scenario);
+  }
   if (parts.device && parts.topology && scenario.devices > 0) {
     BuildFabricOf(*parts.topology, top, &scenario);
   }

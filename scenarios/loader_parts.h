@@ -105,6 +105,10 @@ void CheckOverlap(const orrery::config::Scenario& in, const Block& top, Scenario
 // Who holds what among the data ranks, a part of the training. REQUIRES: layout was read
 void ReadSharding(const orrery::config::Training& in, const Block& training, Scenario* scenario);
 void ReadTraining(const orrery::config::Training& in, const Block& top, bool has_device, Scenario* scenario);
+// How kernels are launched, a part of the training.
+void ReadLaunches(const orrery::config::Training& in, Training* training);
+// What launches that block do not go with. REQUIRES: no errors so far, everything but the fabric was read
+void CheckLaunches(const Block& top, const Scenario& scenario);
 // REQUIRES: the model, the layout, and sharding, attention and dropout of the training were read
 void ReadRecompute(const orrery::config::Training& in, const Block& training, Scenario* scenario);
 void ReadMatmul(const orrery::config::Training& in, const Block& training, bool has_device,

@@ -136,7 +136,7 @@ void ReadTraining(const config::Training& in, const Block& top, bool has_device,
   training.vocabulary_divisor = block.Optional("vocabulary_divisor", in.has_vocabulary_divisor(),
                                                in.vocabulary_divisor(), 1, kMostDivisor, kUsualDivisor);
   training.gradient_norm = !in.has_gradient_norm() || in.gradient_norm();
-  training.eager_launches = in.launches() == config::Launches::EAGER;
+  ReadLaunches(in, &training);
   training.fused_kernels = !in.has_fused_kernels() || in.fused_kernels();
   training.fused_norms = in.has_fused_norms() ? in.fused_norms() : training.fused_kernels;
   training.experts_one_by_one = in.expert_products() == config::ExpertProducts::ONE_BY_ONE;

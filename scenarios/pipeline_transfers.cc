@@ -30,7 +30,25 @@ std::optional<std::uint32_t> PipelineTransfers::Partner(const sim::PipelineStep&
 
 void PipelineTransfers::Receive(std::int64_t step, const sim::PipelineStep& at, bool forward) {
   const auto partner = Partner(at, forward, /*sends=*/false);
-  if (partner) tape_->WaitFor(Transfer(step, at, forward, /*sends=*/false, *partner));
+  if (!partner) return;
+  const sim::TaskId received = Transfer(step, at, forward, /*sends=*/false, *partner);
+  tape_->WaitFor(received);
+  const Training& training = job_.scenario.training;
+  if (training.launches == Launches::kEager &&
+      training.host_waits.transfers == HostWaits::Transfers::kReceives) {
+    tape_->WaitOnHostFor(received);
+  }
+}
+
+void PipelineTransfers::Batch(std::int64_t step, std::span<const sim::PipelineStep> sent,
+                              std::span<const sim::PipelineStep> received) {
+  const auto forward = [](const sim::PipelineStep& at) {
+    return at.kind == sim::PipelineStep::Kind::kForward;
+  };
+  tape_->BeginBatch();
+  for (const sim::PipelineStep& at : sent) Send(step, at, forward(at));
+  for (const sim::PipelineStep& at : received) Receive(step, at, forward(at));
+  tape_->EndBatch();
 }
 
 void PipelineTransfers::Send(std::int64_t step, const sim::PipelineStep& at, bool forward) {
@@ -63,11 +81,12 @@ sim::TaskId PipelineTransfers::Transfer(std::int64_t step, const sim::PipelineSt
   const std::uint16_t name = forward ? job_.names.send : job_.names.send_gradient;
   const sim::Rank from = sends ? tape_->rank() : partner, to = sends ? partner : tape_->rank();
   const sim::Label label = LabelOf(name, at.microbatch);
-  const sim::TaskId launch = tape_->LaunchCommunication(label);
+  const std::vector<sim::TaskId> launch = tape_->LaunchCommunication(label);
   const sim::TaskId seat = job_.communicators->SendOrReceive(
       static_cast<std::size_t>(slot), from, to, boundary_bytes_, tape_->stream(stream, back), label,
-      sends ? tape_->last() : sim::TaskId::None());
-  if (launch.valid()) job_.builder->After(seat, launch);
+      sends || batched_ ? tape_->last() : sim::TaskId::None());
+  for (const sim::TaskId task : launch) job_.builder->After(seat, task);
+  tape_->Communicate(seat);
   return seat;
 }
 

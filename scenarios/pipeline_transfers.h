@@ -10,8 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "scenarios/job.h"
+#include "scenarios/transfer_batches.h"
 
 namespace scenarios {
 
@@ -26,6 +28,7 @@ class PipelineTransfers {
       : job_(job),
         boundary_bytes_(bytes),
         tape_(tape),
+        batched_(WaitsForBatches(job.scenario)),
         stage_(
             static_cast<std::uint32_t>(job.scenario.layout.Coordinate(tape->rank(), Dimension::kPipeline))) {}
 
@@ -33,6 +36,12 @@ class PipelineTransfers {
   void Receive(std::int64_t step, const sim::PipelineStep& at, bool forward);
   // Passes on what the last work made; nothing at the model's ends.
   void Send(std::int64_t step, const sim::PipelineStep& at, bool forward);
+
+  // Whether the host waits for batches: both are then Batch's to call.
+  bool batched() const { return batched_; }
+  // What the steps behind `sent` send, and those that come, `received`, need; the host waits for all of it.
+  void Batch(std::int64_t step, std::span<const sim::PipelineStep> sent,
+             std::span<const sim::PipelineStep> received);
 
  private:
   sim::TaskId Transfer(std::int64_t step, const sim::PipelineStep& at, bool forward, bool sends,
@@ -44,6 +53,7 @@ class PipelineTransfers {
   const Job& job_;
   const sim::Bytes boundary_bytes_;
   RankTape* tape_;
+  const bool batched_;
   const std::uint32_t stage_;
 };
 

@@ -5,6 +5,55 @@
 
 namespace scenarios {
 
+void RankTape::Work(const PhaseTimes& times, sim::TaskClass task_class, sim::Label label) {
+  if (times.alone == sim::Duration()) return;
+  if (blocking_) {
+    // Kernels one by one, each behind its launch: all launches and all kernels, in whatever order.
+    waits_.insert(waits_.end(), launched_.begin(), launched_.end());
+    launches_.WaitFor(waits_);
+    PhaseTimes in_turn = times;
+    in_turn.lead = in_turn.host;
+    WaitFor(launches_.LaunchWork(in_turn, label));
+  } else {
+    WaitFor(launches_.LaunchWork(times, label));
+  }
+  last_ = builder_->Work(stream(sim::StreamKind::kCompute), builder_->AddWork(times), task_class, label);
+  TakeWaits();
+}
+
+std::vector<sim::TaskId> RankTape::LaunchCommunication(sim::Label label) {
+  if (blocking_) launches_.WaitFor(launched_);
+  const sim::TaskId launch = launches_.LaunchCommunication(label);
+  std::vector<sim::TaskId> after;
+  if (blocking_) after = launched_;
+  if (launch.valid()) after.push_back(launch);
+  return after;
+}
+
+void RankTape::Communicate(sim::TaskId task) {
+  if (!task.valid()) return;  // members disagree, and nothing is built
+  if (in_batch_) batch_.push_back(task);
+  if (blocking_ && !in_batch_) launched_ = {task};
+}
+
+void RankTape::EndBatch() {
+  in_batch_ = false;
+  if (batch_.empty()) return;
+  for (const sim::TaskId task : batch_) WaitFor(task);
+  if (blocking_) {
+    launched_ = batch_;
+  } else {
+    std::vector<sim::TaskId> all = waits_;
+    for (const auto& streams : streams_) {
+      for (const sim::StreamId id : streams) {
+        if (id.valid()) all.push_back(builder_->Last(id));
+      }
+    }
+    launches_.WaitFor(all);
+  }
+  batch_.clear();
+}
+
 void RankTape::BeginTurns() {
   builder_->Hold();
   launches_.BeginAnyOrder();

@@ -18,9 +18,10 @@ namespace scenarios {
 
 class RankTape {
  public:
-  // `operation`: what a communication takes the host to launch; zero where launches are free.
-  RankTape(sim::ProgramBuilder* builder, sim::Rank rank, sim::Duration operation = {})
-      : builder_(builder), rank_(rank), launches_(builder, rank, operation) {}
+  // `operation`: what a communication takes the host to launch; zero where launches are free. `blocking`: the
+  // host launches nothing before what it launched last has ended.
+  RankTape(sim::ProgramBuilder* builder, sim::Rank rank, sim::Duration operation = {}, bool blocking = false)
+      : builder_(builder), rank_(rank), blocking_(blocking), launches_(builder, rank, operation) {}
 
   sim::Rank rank() const { return rank_; }
 
@@ -49,23 +50,28 @@ class RankTape {
   }
 
   // Work on the compute stream. Work that takes no time is no task.
-  void Work(const PhaseTimes& times, sim::TaskClass task_class, sim::Label label) {
-    if (times.alone == sim::Duration()) return;
-    WaitFor(launches_.LaunchWork(times, label));
-    last_ = builder_->Work(stream(sim::StreamKind::kCompute), builder_->AddWork(times), task_class, label);
-    TakeWaits();
-  }
+  void Work(const PhaseTimes& times, sim::TaskClass task_class, sim::Label label);
 
-  // What the next communication waits for beside its data; none: nothing.
-  sim::TaskId LaunchCommunication(sim::Label label) { return launches_.LaunchCommunication(label); }
+  // What the next communication waits for beside its data.
+  std::vector<sim::TaskId> LaunchCommunication(sim::Label label);
+  // It is this task.
+  void Communicate(sim::TaskId task);
+  // Communications from here to EndBatch are issued together, and the host waits until all that its device
+  // has to do has ended.
+  void BeginBatch() { in_batch_ = true; }
+  void EndBatch();
+
   // The host reads what was last computed, and what the next work waits for.
   void WaitOnHost() {
     std::vector<sim::TaskId> tasks = waits_;
     tasks.push_back(last_);
     launches_.WaitFor(tasks);
   }
+  // It reads what `task` made, whatever runs behind it.
+  void WaitOnHostFor(sim::TaskId task) { launches_.WaitFor({task}, /*all=*/false); }
 
   void Mark(sim::TaskClass task_class, sim::Label label) {
+    waits_.insert(waits_.end(), launched_.begin(), launched_.end());
     last_ = builder_->Mark(stream(sim::StreamKind::kCompute), task_class, label);
     TakeWaits();
   }
@@ -87,13 +93,18 @@ class RankTape {
   void TakeWaits() {
     for (const sim::TaskId task : waits_) builder_->After(last_, task);
     waits_.clear();
+    if (blocking_) launched_ = {last_};
   }
 
   sim::ProgramBuilder* builder_;
   sim::Rank rank_;
   std::array<std::array<sim::StreamId, sim::kStreamKinds>, 2> streams_;  // by StreamKind
+  const bool blocking_;
   LaunchQueue launches_;
   std::vector<sim::TaskId> waits_, end_waits_;
+  std::vector<sim::TaskId> launched_;  // last, where launches block: one task, or a batch
+  std::vector<sim::TaskId> batch_;     // so far
+  bool in_batch_ = false;
   sim::TaskId last_;
 
   // While two micro-batches take turns: which of them is written (-1: one by itself), where each turn

@@ -230,7 +230,7 @@ bool DependsOn(const Scenario& scenario, const hardware::Figure& figure) {
   }
   if (key.starts_with("attention")) return Has(figure.value + " ", attention + " ");
   if (key == "node.disk" || key.starts_with("paged_attention")) return false;
-  if (key == "node.launch") return scenario.training.eager_launches;
+  if (key == "node.launch") return scenario.training.launches != Launches::kCudaGraphs;
   if (key.starts_with("exchanges")) return scenario.experts.deepep_sms > 0;
   if (scenario.checkpoint && (key == "node.host_memory" || key == "node.pcie")) return true;
   if (scenario.checkpoint && key == "node.nic" && scenario.checkpoint->through_nics) return true;
@@ -313,7 +313,7 @@ Report Describe(const Scenario& scenario) {
     report.figures.push_back({figure.key, figure.value, hardware::ToText(figure.basis), figure.source,
                               DependsOn(scenario, figure)});
   }
-  if (scenario.training.eager_launches) report.figures.push_back(OperationsPerKernel());
+  if (scenario.training.launches != Launches::kCudaGraphs) report.figures.push_back(OperationsPerKernel());
   if (scenario.published.has_value()) {
     report.published_step_time_s = scenario.published->step_time_s;
     report.published_source = scenario.published->source;

@@ -78,6 +78,16 @@ struct Offload {
 // All-reduces of tensor groups by one kernel that reads peers' memory, instead of NCCL.
 enum class CustomAllReduce : std::uint8_t { kNone, kOneShot, kTwoShot, kVllm };
 
+// How kernels come to the device: captured, or each launched by its host, which may wait for it to end.
+enum class Launches : std::uint8_t { kCudaGraphs, kEager, kBlocking };
+
+// Where a host that launches kernels waits for the device; proto/scenario.proto.
+struct HostWaits {
+  enum class Transfers : std::uint8_t { kNever, kUnlessInterleaved, kAlways, kReceives };
+  Transfers transfers = Transfers::kNever;
+  bool token_counts = false;
+};
+
 struct Training {
   sim::NumberFormat format = sim::NumberFormat::kBf16;           // weights, activations
   sim::NumberFormat gradient_format = sim::NumberFormat::kFp32;  // as reduced over data ranks
@@ -98,7 +108,8 @@ struct Training {
   bool fused_norms = true;          // as models::Execution::fused_norms
   bool experts_one_by_one = false;  // as models::ExpertSpread::one_by_one
   bool fused_loss = false;
-  bool eager_launches = false;  // the host launches each kernel by itself; else CUDA graphs do
+  Launches launches = Launches::kCudaGraphs;
+  HostWaits host_waits;
   Offload offload;
   bool mtp = false;  // the model's prediction modules are trained
   CustomAllReduce tensor_all_reduce = CustomAllReduce::kNone;

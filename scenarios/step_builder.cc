@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "scenarios/block_writer.h"
 #include "scenarios/checkpoint_writer.h"
@@ -28,6 +29,8 @@ class RankBuilder {
 
  private:
   void Step(std::int64_t step);
+  std::size_t Batch(std::int64_t step, std::span<const sim::PipelineStep> order, std::size_t sent,
+                    std::size_t at);
   // A forward and the whole backward of another micro-batch, in turns.
   void Pair(std::int64_t step, const sim::PipelineStep& forward, const sim::PipelineStep& backward);
   void Pass(std::int64_t step, const sim::PipelineStep& at, bool in_pair = false);
@@ -55,7 +58,7 @@ RankBuilder::RankBuilder(const Job& job, sim::Rank rank)
     : job_(job),
       stage_(job.scenario.layout.Coordinate(rank, Dimension::kPipeline)),
       plan_((*job.stages)[static_cast<std::size_t>(stage_)]),
-      tape_(job.builder, rank, job.launch_operation),
+      tape_(job.builder, rank, job.launch_operation, job.scenario.training.launches == Launches::kBlocking),
       blocks_(job, plan_, &tape_),
       transfers_(job, plan_.boundary, &tape_),
       data_(job, plan_, &tape_),
@@ -77,7 +80,9 @@ void RankBuilder::Step(std::int64_t step) {
   to_start_.assign(plan_.chunks.size(), job_.scenario.pipeline.passes_of_chunk());
   left_ = to_start_;
   const std::vector<sim::PipelineStep>& order = (*job_.orders)[static_cast<std::size_t>(stage_)];
+  std::size_t sent = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
+    if (transfers_.batched()) sent = Batch(step, order, sent, i);
     if (order[i].joined && TakeTurns(job_.scenario.pipeline, plan_, order[i], order[i + 1])) {
       Pair(step, order[i], order[i + 1]);
       ++i;
@@ -85,7 +90,21 @@ void RankBuilder::Step(std::int64_t step) {
       Pass(step, order[i]);
     }
   }
+  if (transfers_.batched()) Batch(step, order, sent, order.size());
   FinishStep(step);
+}
+
+// All that lies between the passes before `at` and those behind it, up to the next batch; returns how many of
+// the passes have sent.
+std::size_t RankBuilder::Batch(std::int64_t step, std::span<const sim::PipelineStep> order, std::size_t sent,
+                               std::size_t at) {
+  const auto stage = static_cast<std::uint32_t>(stage_);
+  const Pipeline& pipeline = job_.scenario.pipeline;
+  if (!BatchBefore(pipeline, stage, order, at)) return sent;
+  std::size_t next = at;
+  while (next < order.size() && (next == at || !BatchBefore(pipeline, stage, order, next))) ++next;
+  transfers_.Batch(step, order.subspan(sent, at - sent), order.subspan(at, next - at));
+  return at;
 }
 
 // The backward begins: what its gradients travel for is asked for before the forward's attention, and
@@ -112,7 +131,7 @@ void RankBuilder::Pass(std::int64_t step, const sim::PipelineStep& at, bool in_p
 }
 
 void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at, bool first_of_chunk) {
-  transfers_.Receive(step, at, /*forward=*/true);
+  if (!transfers_.batched()) transfers_.Receive(step, at, /*forward=*/true);
   for (const Unit& unit : plan_.chunks[at.chunk]) {
     data_.BeforeForward(unit);
     if (offload_) offload_->BeforeForward(unit);
@@ -122,12 +141,12 @@ void RankBuilder::Forward(std::int64_t step, const sim::PipelineStep& at, bool f
     if (offload_) offload_->AfterForward(unit, at.microbatch);
   }
   blocks_.ReduceScales(at.microbatch);
-  transfers_.Send(step, at, /*forward=*/true);
+  if (!transfers_.batched()) transfers_.Send(step, at, /*forward=*/true);
 }
 
 void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool last_of_chunk,
                            bool weights_later) {
-  transfers_.Receive(step, at, /*forward=*/false);
+  if (!transfers_.batched()) transfers_.Receive(step, at, /*forward=*/false);
   const std::vector<Unit>& units = plan_.chunks[at.chunk];
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
     data_.BeforeBackward(*unit);
@@ -152,7 +171,7 @@ void RankBuilder::Backward(std::int64_t step, const sim::PipelineStep& at, bool 
     data_.AfterBackward(*unit, last_of_chunk);
   }
   blocks_.ReduceScales(at.microbatch);
-  transfers_.Send(step, at, /*forward=*/false);
+  if (!transfers_.batched()) transfers_.Send(step, at, /*forward=*/false);
   blocks_.MakeWeights();
 }
 

@@ -24,7 +24,7 @@ namespace {
 
 using scenarios::StepOutcome;
 
-constexpr double kUsualMostTasks = 1e8;  // about 2.5 GiB, half a minute
+constexpr double kUsualMostTasks = 2e8;  // about 5 GiB, a minute
 
 bool Write(const std::string& path, const std::string& text, std::ostream& err) {
   auto created = scenarios::OutputFile::Create(path);
@@ -186,7 +186,7 @@ Command ValidateCommand() {
       2,
       {{"where", "COLUMN=VALUE", "only rows with this value in this column", true},
        {"convert-only", "", "write and load the scenarios, simulate none", false},
-       {"most-tasks", "N", "leave out rows of more tasks; else 1e8", false}},
+       {"most-tasks", "N", "leave out rows of more tasks; else 2e8", false}},
       "  orrery validate tests/validation/published_steps.csv build/rows\n"
       "  orrery validate my_steps.csv my_rows --where gpu=H100    then: orrery run my_rows/ID.textproto\n",
       RunValidate};

@@ -220,7 +220,7 @@ void WriteOverlap(const StepRow& row, Draft* draft) {
   const bool whole = Says(text, "full_iteration") && !Says(text, "cuda_graph=none");
   out.set_launches(whole ? config::Launches::CUDA_GRAPHS : config::Launches::EAGER);
   if (Says(text, "cuda_graph=transformer_engine")) draft->LeaveOut("CUDA graphs of parts of a layer");
-  if (Says(text, "LAUNCH_BLOCKING")) draft->LeaveOut("the host waits for every kernel");
+  if (Says(text, "LAUNCH_BLOCKING")) out.set_launches(config::Launches::BLOCKING);
 }
 
 }  // namespace

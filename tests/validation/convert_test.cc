@@ -277,5 +277,11 @@ TEST(PublishedSteps, SmallRowsComeOutInTheRightOrderOfMagnitude) {
   }
 }
 
+// Its launch script sets CUDA_LAUNCH_BLOCKING=1.
+TEST(PublishedSteps, OfBigScienceWaitForEachLaunch) {
+  EXPECT_EQ(Loaded(RowOf("BIGSCI-0013")).training.launches, Launches::kBlocking);
+  EXPECT_EQ(Loaded(RowOf("VTRAIN-0111")).training.launches, Launches::kEager);
+}
+
 }  // namespace
 }  // namespace scenarios
