@@ -20,7 +20,7 @@ const char* ToText(KernelBound bound);  // "launch", ...
 struct KernelRow {
   sim::Kernel kernel;
   hardware::KernelTimes times;
-  sim::Duration beside;  // while communication holds the SMs of Interference::communication_sms
+  sim::Duration beside;         // while communication holds the SMs of Interference::communication_sms
   double flops = 0;             // multiply-adds count two; of attention those that the mask leaves
   double peak_flops_per_s = 0;  // data sheet; 0 of kernels without products
   double bytes = 0;             // read and written at least, each tensor once
