@@ -22,6 +22,8 @@ class CostModel {
   virtual KernelTimes TimeOf(const sim::Kernel& kernel) const = 0;
   // CPU time of the operation that launches it; zero where launches are free.
   virtual sim::Duration LaunchTimeOf(const sim::Kernel&) const { return {}; }
+  // Of a further kernel that the same operation launches.
+  virtual sim::Duration FurtherLaunch() const { return {}; }
 };
 
 }  // namespace hardware

@@ -83,8 +83,12 @@ KernelParts DeviceCostModel::PartsOf(const sim::Kernel& kernel) const {
 
 // A library launches products that run one by one from one operation of the framework.
 sim::Duration DeviceCostModel::LaunchTimeOf(const sim::Kernel& kernel) const {
-  if (options_.launch == sim::Duration() || !kernel.one_by_one) return options_.launch;
-  return options_.launch + (kernel.gemm.batch - 1) * sim::Duration::FromSeconds(device_.host.kernel_launch_s);
+  return kernel.one_by_one ? options_.launch + (kernel.gemm.batch - 1) * FurtherLaunch() : options_.launch;
+}
+
+sim::Duration DeviceCostModel::FurtherLaunch() const {
+  if (options_.launch == sim::Duration()) return {};
+  return sim::Duration::FromSeconds(device_.host.kernel_launch_s);
 }
 
 double DeviceCostModel::Seconds(const sim::Kernel& kernel, const Share& share) const {

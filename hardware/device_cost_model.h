@@ -40,6 +40,7 @@ class DeviceCostModel final : public CostModel {
   // of the kernel's shape >= 1 (bytes may be 0)
   KernelTimes TimeOf(const sim::Kernel& kernel) const override;
   sim::Duration LaunchTimeOf(const sim::Kernel& kernel) const override;
+  sim::Duration FurtherLaunch() const override;
 
   // As TimeOf, of the kernel alone.
   KernelParts PartsOf(const sim::Kernel& kernel) const;

@@ -94,6 +94,19 @@ std::vector<sim::Kernel> PieceOf(std::span<const sim::Kernel> kernels, std::int6
   return piece;
 }
 
+// One of `pieces`, which one operation launches.
+PhaseTimes TimesOfPiece(const hardware::CostModel& cost, std::span<const sim::Kernel> kernels,
+                        std::int64_t pieces) {
+  PhaseTimes times = TimesOf(cost, PieceOf(kernels, pieces));
+  const auto part = [&](sim::Duration operations) {
+    const auto further = static_cast<std::int64_t>(kernels.size()) * (pieces - 1) * cost.FurtherLaunch();
+    return sim::Duration::Picoseconds((operations + further).ps() / pieces);
+  };
+  times.lead = part(times.lead);
+  times.host = part(times.host);
+  return times;
+}
+
 bool IsProduct(const sim::Kernel& kernel) { return kernel.kind == sim::KernelKind::kGemm; }
 
 }  // namespace
@@ -122,12 +135,12 @@ PiecedPlan PlanPieces(const hardware::CostModel& cost, const models::Block& bloc
   sim::Kernel sum{.name = "piece_sum", .kind = sim::KernelKind::kMemory};
   sum.bytes = sim::Bytes((pieces + 1) * row_bytes);
   return {.pieces = pieces,
-          .gathered = TimesOf(cost, PieceOf(first, pieces)),
+          .gathered = TimesOfPiece(cost, first, pieces),
           .main = time(core_apart ? rest : rest.first(rest.size() - last.size())),
           .after_core = core_apart ? time(after.first(after.size() - last.size())) : PhaseTimes(),
-          .scattered = TimesOf(cost, PieceOf(last, pieces)),
+          .scattered = TimesOfPiece(cost, last, pieces),
           .sum = TimesOf(cost, {sum}),
-          .gathered_back = TimesOf(cost, PieceOf(first_back, pieces)),
+          .gathered_back = TimesOfPiece(cost, first_back, pieces),
           .backward_main = time(back.subspan(first_back.size()))};
 }
 

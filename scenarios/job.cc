@@ -14,7 +14,8 @@ sim::TaskId IssueAfter(const Job& job, const Membership& group, const Collective
                        sim::StreamId stream, sim::Label label, sim::TaskId after,
                        std::vector<sim::TaskId> also, RankTape* tape) {
   if (!job.communicators->Moves(group.group, collective)) return sim::TaskId::None();
-  const std::vector<sim::TaskId> launch = tape->LaunchCommunication(label);
+  const std::vector<sim::TaskId> launch =
+      tape->LaunchCommunication(label, /*further=*/collective.copy_engines);
   also.insert(also.end(), launch.begin(), launch.end());
   const sim::TaskId task =
       job.communicators->Issue(group.group, group.member, collective, stream, label, after, also);

@@ -50,6 +50,7 @@ struct Job {
   Names names;
   CheckpointWriter* saves = nullptr;    // null: nothing is saved
   sim::Duration launch_operation = {};  // of a communication, on a rank's host; zero: launches are free
+  sim::Duration further_launch = {};    // of one that an operation issues beside others, as pieces
 };
 
 // A group with this rank's position in it.

@@ -18,10 +18,10 @@ sim::TaskId LaunchQueue::LaunchWork(const PhaseTimes& times, sim::Label label) {
   return task;
 }
 
-sim::TaskId LaunchQueue::LaunchCommunication(sim::Label label) {
+sim::TaskId LaunchQueue::LaunchCommunication(sim::Label label, bool further) {
   if (operation_ == sim::Duration()) return sim::TaskId::None();
   label_ = label;
-  host_ += operation_;
+  host_ += further ? further_ : operation_;
   return any_order_ || host_ > device_ ? Release(host_, label) : sim::TaskId::None();
 }
 

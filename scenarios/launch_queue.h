@@ -18,15 +18,16 @@ namespace scenarios {
 
 class LaunchQueue {
  public:
-  // `operation`: what a communication takes the host.
-  LaunchQueue(sim::ProgramBuilder* builder, sim::Rank rank, sim::Duration operation)
-      : builder_(builder), rank_(rank), operation_(operation) {}
+  // `operation`: what a communication takes the host; `further`: one that an operation issues beside others.
+  LaunchQueue(sim::ProgramBuilder* builder, sim::Rank rank, sim::Duration operation,
+              sim::Duration further = {})
+      : builder_(builder), rank_(rank), operation_(operation), further_(further) {}
 
   // What the next work on the compute stream waits for, so that it ends when its kernels do; none where it
   // begins later anyhow.
   sim::TaskId LaunchWork(const PhaseTimes& times, sim::Label label);
   // The same of a communication.
-  sim::TaskId LaunchCommunication(sim::Label label);
+  sim::TaskId LaunchCommunication(sim::Label label, bool further = false);
 
   // The host goes on once these have ended, as where it reads a number that the device computed.
   // `all`: nothing was launched that ends later.
@@ -42,7 +43,7 @@ class LaunchQueue {
 
   sim::ProgramBuilder* builder_;
   sim::Rank rank_;
-  sim::Duration operation_;
+  sim::Duration operation_, further_;
   sim::StreamId stream_;
   bool any_order_ = false;
   // From the last place where both were at one time:

@@ -21,9 +21,9 @@ void RankTape::Work(const PhaseTimes& times, sim::TaskClass task_class, sim::Lab
   TakeWaits();
 }
 
-std::vector<sim::TaskId> RankTape::LaunchCommunication(sim::Label label) {
+std::vector<sim::TaskId> RankTape::LaunchCommunication(sim::Label label, bool further) {
   if (blocking_) launches_.WaitFor(launched_);
-  const sim::TaskId launch = launches_.LaunchCommunication(label);
+  const sim::TaskId launch = launches_.LaunchCommunication(label, further);
   std::vector<sim::TaskId> after;
   if (blocking_) after = launched_;
   if (launch.valid()) after.push_back(launch);

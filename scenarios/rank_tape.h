@@ -20,8 +20,10 @@ class RankTape {
  public:
   // `operation`: what a communication takes the host to launch; zero where launches are free. `blocking`: the
   // host launches nothing before what it launched last has ended.
-  RankTape(sim::ProgramBuilder* builder, sim::Rank rank, sim::Duration operation = {}, bool blocking = false)
-      : builder_(builder), rank_(rank), blocking_(blocking), launches_(builder, rank, operation) {}
+  // `further`: a communication that an operation issues beside others.
+  RankTape(sim::ProgramBuilder* builder, sim::Rank rank, sim::Duration operation = {}, bool blocking = false,
+           sim::Duration further = {})
+      : builder_(builder), rank_(rank), blocking_(blocking), launches_(builder, rank, operation, further) {}
 
   sim::Rank rank() const { return rank_; }
 
@@ -53,7 +55,7 @@ class RankTape {
   void Work(const PhaseTimes& times, sim::TaskClass task_class, sim::Label label);
 
   // What the next communication waits for beside its data.
-  std::vector<sim::TaskId> LaunchCommunication(sim::Label label);
+  std::vector<sim::TaskId> LaunchCommunication(sim::Label label, bool further = false);
   // It is this task.
   void Communicate(sim::TaskId task);
   // Communications from here to EndBatch are issued together, and the host waits until all that its device

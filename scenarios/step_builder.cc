@@ -58,7 +58,8 @@ RankBuilder::RankBuilder(const Job& job, sim::Rank rank)
     : job_(job),
       stage_(job.scenario.layout.Coordinate(rank, Dimension::kPipeline)),
       plan_((*job.stages)[static_cast<std::size_t>(stage_)]),
-      tape_(job.builder, rank, job.launch_operation, job.scenario.training.launches == Launches::kBlocking),
+      tape_(job.builder, rank, job.launch_operation, job.scenario.training.launches == Launches::kBlocking,
+            job.further_launch),
       blocks_(job, plan_, &tape_),
       transfers_(job, plan_.boundary, &tape_),
       data_(job, plan_, &tape_),
@@ -252,7 +253,8 @@ sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StageP
                 .world = world,
                 .names = Names(&builder),
                 .saves = saves.get(),
-                .launch_operation = LaunchOperationOf(scenario)};
+                .launch_operation = LaunchOperationOf(scenario),
+                .further_launch = CostModelOf(scenario).FurtherLaunch()};
   for (std::int64_t rank = 0; rank < layout.ranks(); ++rank) {
     if (go_on && !go_on(rank)) return sim::Error{"stopped while the program was built"};
     RankBuilder(job, sim::Rank(static_cast<std::uint32_t>(rank))).Build();

@@ -203,9 +203,8 @@ Command CalibrateCommand() {
       "  orrery calibrate gemm products.csv --hardware h100_sxm\n"
       "  orrery calibrate points products.csv --hardware h100_sxm --output my_h100.textproto\n"
       "products.csv: columns m, n, k, us; gpu, else NAME; format, else BF16. A format is fitted to 60 rows\n"
-      "and more, of 10 pairs of n and k and more; fewer are compared with what NAME has. Points: products "
-      "of\n"
-      "exactly these shapes take the measured times, which are without casts of their operands.\n",
+      "and more, of 10 pairs of n and k and more; fewer are compared with what NAME has. Points: products\n"
+      "of exactly these shapes take the measured times, which are without casts of their operands.\n",
       RunCalibrate};
 }
 

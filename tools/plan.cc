@@ -50,7 +50,7 @@ constexpr Choice kChoices[] = {
     {"spares", "part of the devices beside those that work; else 0.05"},
     {"maintenance", "part of the time without training; else 0"},
     {"safety", "part of a device's memory that is kept free; else 0.06"},
-    {"longer", "part that real steps take longer than simulated ones; else 0.25"},
+    {"longer", "part that real steps take longer than simulated ones; else 0.16"},
 };
 
 std::string ChoicesText() {

@@ -24,9 +24,10 @@
 
 namespace scenarios {
 
-// Steps of real runs take longer than simulated ones, by what is not simulated: launches by the host, devices
-// that are slower than others, input. So much on average of 367 published ones, docs/validation.md.
-inline constexpr double kLongerThanSimulated = 0.25;
+// Steps of real runs take longer than simulated ones, by what is not simulated: devices that are slower than
+// others, input, frameworks' own work. So much on average over 21 sources of 367 published ones, which hosts
+// launch kernel by kernel; docs/validation.md. Planned ones are CUDA graphs.
+inline constexpr double kLongerThanSimulated = 0.16;
 
 // One kind of device to plan with.
 struct PlanDevice {

@@ -29,10 +29,10 @@ class Bracket {
     return devices > few_ && devices < asked_ && Number(enough_ - few_) > 0.05 * Number(few_);
   }
   // What to ask for where about `wanted` should do. Layouts have gaps: where so many gave `enough` already,
-  // what comes next below may do as well.
+  // what comes next below may do as well, down to a fifth less, since fewer devices lose less to each other.
   std::int64_t Below(std::int64_t wanted) const {
     const std::int64_t fewer = asked_ - std::max<std::int64_t>(1, asked_ / 10);
-    return wanted >= asked_ && 10 * fewer >= 9 * wanted ? fewer : wanted;
+    return wanted >= asked_ && 10 * fewer >= 8 * wanted ? fewer : wanted;
   }
   std::optional<std::int64_t> enough() const {
     return enough_ < INT64_MAX ? std::optional(enough_) : std::nullopt;

@@ -210,8 +210,10 @@ void WriteOverlap(const StepRow& row, Draft* draft) {
   const bool off = Says(text, "all overlap OFF");
   for (const char* name : {"tp-comm-overlap", "TP userbuffer", "AsyncTP", "async TP", "DP/TP/PP overlap"}) {
     if (row.tp == 1 || off || !Says(text, name)) continue;
-    // As ReadTensorOverlap; of the rows' models DeepSeek's have latent attention.
-    const bool in_pieces = draft->scenario->layout().sequence() && !Says(row.model_name, "DeepSeek") &&
+    // As ReadTensorOverlap; of the rows' models DeepSeek's have latent attention. nanotron gathers in one
+    // piece beside the product of the rank's own rows.
+    const bool in_pieces = !Says(row.source, "nanotron") && draft->scenario->layout().sequence() &&
+                           !Says(row.model_name, "DeepSeek") &&
                            !draft->scenario->pipeline().delay_weight_gradients();
     if (in_pieces) out.set_tensor_overlap(config::TensorOverlap::PIPELINED);
     if (!in_pieces) draft->LeaveOut("tensor-parallel communication beside its own product");

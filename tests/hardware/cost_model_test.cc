@@ -56,11 +56,11 @@ TEST(KernelTimes, OfTheSmallestAndTheLargestShapesAreFinite) {
     const DeviceCostModel model(device);
     EXPECT_LT(model.TimeOf(GemmFor(device, 1, 1, 1)).alone, sim::Duration::Microseconds(20)) << device.name;
     // 2e16 FLOPs: at least as long as the peak allows. L40S reaches 0.54 of it for lack of power,
-    // MI300X 0.51, B200 0.49 where data are random.
+    // MI300X 0.47, B200 0.49 where data are random.
     const double peak = PeakFlopsPerSecond(device, HalfFormat(device));
     const double seconds = model.TimeOf(GemmFor(device, 1'000'000, 100'000, 100'000)).alone.seconds();
     EXPECT_GT(seconds, 2e16 / peak) << device.name;
-    EXPECT_LT(seconds, 2e16 / peak * 2.1) << device.name;
+    EXPECT_LT(seconds, 2e16 / peak * 2.2) << device.name;
     EXPECT_GT(model.TimeOf(MemoryKernel(std::int64_t{1} << 50)).alone.seconds(), 100) << device.name;
   }
 }

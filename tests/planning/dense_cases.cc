@@ -85,10 +85,11 @@ Case ToCase(const SmallDense& f) {
       Number(hand.data_s, 1) + " s, since ZeRO-3 gathers in each micro-batch (A14). As simulated it takes " +
       Number(StepSeconds(f.theirs), 1) + " s, of which " + WaitsText(Best(f.theirs).report) +
       " is waited for. So communication between nodes is not what MFU is lost to; "
-      "recomputation is. The guess of 38 % holds for this layout: " +
-      Percent(Expected(f.theirs)) +
+      "recomputation is. The guess of 38 % is " +
+      (Expected(f.theirs) < 0.37 ? "a little high" : "right") +
+      " for this layout: " + Percent(Expected(f.theirs)) +
       " are to expect.\n\nThat one node is too "
-      "slow and some 256 devices train for about ten days holds. With the margin of a quarter that real "
+      "slow and some 256 devices train for about ten days holds. With the margin of 16 % that real "
       "steps take longer, " +
       Count(Best(f.deadline).candidate.shape.devices) + " devices are in time for " +
       Number(Usd(f.deadline)) + " USD, and 256 are done in " + Number(Days(f.fixed), 1) + " days.\n\n" +

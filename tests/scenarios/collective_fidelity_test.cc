@@ -24,6 +24,8 @@ Scenario TwoNodes(Fidelity fidelity) {
   scenario.fabric = MustBuild(SmallRails(), TestNode(8, 8), kRanks);
   scenario.devices = kRanks;
   scenario.fidelity = fidelity;
+  scenario.device.interference.communication_sms = 24;
+  scenario.device.memory_rate = sim::ByteRate::GigabytesPerSecond(3350);
   scenario.device.collective_timing = {{.protocol = hardware::Protocol::kSimple,
                                         .base = 8_us,
                                         .step_inside = 3_us,

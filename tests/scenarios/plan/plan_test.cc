@@ -160,7 +160,7 @@ TEST(Plan, DoesNotHoldWhereFailuresLeaveNoTime) {
   EXPECT_THAT(Only(result).gives[0], HasSubstr("8 fail every 450 s"));  // 3,600 s / 8
 }
 
-// Simulated steps are shorter than real ones by 1 / 1.25; without that, and without failures to speak of on
+// Simulated steps are shorter than real ones by 1 / 1.16; without that, and without failures to speak of on
 // 8 devices, days are as much less.
 TEST(Plan, RealStepsTakeLonger) {
   PlanRequest r = Small();

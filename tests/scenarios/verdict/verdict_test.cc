@@ -181,7 +181,7 @@ TEST(Verdict, NamesHostsThatAreBehindBesideALargerLoss) {
     return reload(all);
   });
   EXPECT_EQ(verdict.id, "data_parallel");
-  EXPECT_THAT(verdict.text, HasSubstr(". Beside it, the device waits 2"));
+  EXPECT_THAT(verdict.text, HasSubstr(". Beside it, the device waits 19."));
   ASSERT_THAT(verdict.suggestions, Not(IsEmpty()));
   EXPECT_EQ(verdict.suggestions.back().set, Changes{"training.launches=CUDA_GRAPHS"});
   const auto captured = reload({eager.front(), "training.launches=CUDA_GRAPHS"});
