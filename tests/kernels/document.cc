@@ -194,7 +194,7 @@ std::string Sustained() {
          pages::Wrapped(
              "A device's derate is the mean over its products of one format, and of its formats, H100 and "
              "H200 together; it multiplies the rate of matrix units and neither memory's nor attention's, "
-             "whose measured kernels ran as long as training's do. 500 W leave 0.84 of what 700 W do on "
+             "whose measured kernels ran as long as training's do. 500 W leave 0.83 of what 700 W do on "
              "H100, "
              "nearly the root of their ratio, 0.845; so B300 and GB300 have the root of their higher limits "
              "over those of B200 and GB200. The H20, whose few matrix units cannot draw that power, is "
