@@ -100,7 +100,7 @@ PhaseTimes TimesOfPiece(const hardware::CostModel& cost, std::span<const sim::Ke
   PhaseTimes times = TimesOf(cost, PieceOf(kernels, pieces));
   const auto part = [&](sim::Duration operations) {
     const auto further = static_cast<std::int64_t>(kernels.size()) * (pieces - 1) * cost.FurtherLaunch();
-    return sim::Duration::Picoseconds((operations + further).ps() / pieces);
+    return sim::Duration::Picoseconds(((operations + further).ps() + pieces - 1) / pieces);
   };
   times.lead = part(times.lead);
   times.host = part(times.host);

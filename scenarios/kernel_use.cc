@@ -80,15 +80,28 @@ class RankWork {
     return sum + (block.again.travel ? ExpertsOf(block).forward : ExpertsOf(block).again);
   }
 
+  // A product in pieces, one for each tensor rank.
+  PhaseTimes Pieces(PhaseTimes piece) const {
+    piece.alone = scenario_.layout.tensor * piece.alone;
+    piece.host = scenario_.layout.tensor * piece.host;
+    return piece;
+  }
+
   PhaseTimes Forward(const BlockPlan& block) const {
-    PhaseTimes sum = block.before_gather + block.main + block.after_reduce;
+    const PiecedPlan& pieced = block.pieced;
+    const bool in_pieces = pieced.pieces > 1;
+    PhaseTimes sum = block.before_gather + (in_pieces ? pieced.main : block.main) + block.after_reduce;
+    if (in_pieces) sum = sum + pieced.sum + Pieces(pieced.gathered) + Pieces(pieced.scattered);
     if (!block.experts.empty()) sum = sum + ExpertsOf(block).forward;
     if (block.context.pieces.empty()) return sum;
-    return sum + ContextForward(block.context) + block.context.after;
+    return sum + ContextForward(block.context) + (in_pieces ? pieced.after_core : block.context.after);
   }
 
   PhaseTimes Backward(const BlockPlan& block) const {
-    PhaseTimes sum = block.backward_head + block.backward_main + block.backward_weight + block.backward_tail;
+    const bool in_pieces = block.pieced.pieces > 1;
+    PhaseTimes sum = block.backward_head + block.backward_weight + block.backward_tail +
+                     (in_pieces ? block.pieced.backward_main : block.backward_main);
+    if (in_pieces) sum = sum + Pieces(block.pieced.gathered_back);
     if (!block.experts.empty()) sum = sum + ExpertsOf(block).backward;
     return block.context.pieces.empty() ? sum : sum + ContextBackward(block.context);
   }

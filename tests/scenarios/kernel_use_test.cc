@@ -31,6 +31,7 @@ TEST(KernelsOf, AddUpToTheWorkOfTheirRank) {
       {{"training.recompute", "FULL"}},
       {{"training.recompute", "SELECTIVE"}, {"layout.sequence", "true"}},
       {{"model", "\"mixtral_8x7b\""}, {"layout.expert", "8"}, {"layout.tensor", "1"}, {"layout.data", "8"}},
+      {{"layout.sequence", "true"}, {"training.tensor_overlap", "PIPELINED"}},
       {{"layout.context", "4"}, {"layout.tensor", "1"}},
       {{"pipeline.schedule", "ZB1P"}},
       {{"training.attention", "UNFUSED"}, {"training.dropout", "true"}},
