@@ -190,7 +190,7 @@ struct LinkRate {
 
 // The CPU side of the node.
 struct Host {
-  double kernel_launch_s = 0;    // CPU time to launch one kernel; part of the next, and of no step by itself
+  double kernel_launch_s = 0;    // CPU time to launch one kernel, part of the next; of further ones, all
   double eager_operation_s = 0;  // CPU time of one framework operation that launches it
   sim::Bytes memory;             // DRAM of a node
   sim::ByteRate disk_read;       // local NVMe of a node, all drives together
