@@ -11,6 +11,7 @@ Command BudgetCommand();
 Command CalibrateCommand();
 Command CheckCommand();
 Command CollectiveCommand();
+Command CompareCommand();
 Command ImportCommand();
 Command KernelCommand();
 Command ListCommand();
