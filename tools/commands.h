@@ -12,6 +12,7 @@ Command CalibrateCommand();
 Command CheckCommand();
 Command CollectiveCommand();
 Command CompareCommand();
+Command ExplainCommand();
 Command ImportCommand();
 Command KernelCommand();
 Command ListCommand();

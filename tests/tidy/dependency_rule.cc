@@ -31,11 +31,13 @@ const std::vector<Layer>& Layers() {
       {"scenarios/plan",
        {"scenarios", "scenarios/budget", "models", "hardware", "topologies", "sim", "proto"}},
       {"scenarios/compare", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}},
+      {"scenarios/explain",
+       {"scenarios", "scenarios/compare", "models", "hardware", "topologies", "sim", "proto"}},
       {"scenarios/verdict",
        {"scenarios", "scenarios/budget", "models", "hardware", "topologies", "sim", "proto"}},
       {"scenarios/output",
-       {"scenarios", "scenarios/budget", "scenarios/compare", "scenarios/plan", "scenarios/verdict", "models",
-        "hardware", "topologies", "sim", "proto"},
+       {"scenarios", "scenarios/budget", "scenarios/compare", "scenarios/explain", "scenarios/plan",
+        "scenarios/verdict", "models", "hardware", "topologies", "sim", "proto"},
        true},
       {"scenarios/calibration",
        {"scenarios", "scenarios/published", "models", "hardware", "topologies", "sim", "proto"}},
@@ -43,9 +45,9 @@ const std::vector<Layer>& Layers() {
       // Errors and source places come from proto; reading messages is for those below.
       {"scenarios/import", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       {"tools",
-       {"scenarios", "scenarios/budget", "scenarios/calibration", "scenarios/compare", "scenarios/import",
-        "scenarios/output", "scenarios/plan", "scenarios/published", "scenarios/verdict", "models",
-        "hardware", "topologies", "topologies/import", "sim", "proto"},
+       {"scenarios", "scenarios/budget", "scenarios/calibration", "scenarios/compare", "scenarios/explain",
+        "scenarios/import", "scenarios/output", "scenarios/plan", "scenarios/published", "scenarios/verdict",
+        "models", "hardware", "topologies", "topologies/import", "sim", "proto"},
        false},
   };
   return layers;
