@@ -19,7 +19,7 @@ namespace scenarios {
 struct SlackRow {
   std::string purpose;  // "forward", "tensor"
   std::int64_t stage = 0;
-  std::int64_t tasks = 0;      // that took time, of one step of the ranks that were played
+  std::int64_t tasks = 0;      // that took time, in one step, of ranks that were played (one of each kind)
   std::int64_t tight = 0;      // of them, without slack: the step is as long as they make it
   std::int64_t unlimited = 0;  // of them, with nothing of this or the next step behind them
   // Of those between: the least, and the median of all that are not unlimited.

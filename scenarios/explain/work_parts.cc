@@ -83,7 +83,8 @@ WorkParts Read(const sim::WorkTimes& times) {
 }  // namespace
 
 sim::Result<std::vector<WorkParts>> WorkPartsOf(const Scenario& scenario, const StepProgram& steps) {
-  const sim::Result<StepProgram> dissected = BuildSteps(scenario, PlanStages(scenario, Dissector(scenario)));
+  const sim::Result<StepProgram> dissected =
+      BuildSteps(scenario, PlanStages(scenario, Dissector(scenario)), {}, steps.fold);
   if (!dissected.ok()) return dissected.error();
   const sim::Program& program = steps.program;
   const sim::Program& other = dissected.value().program;

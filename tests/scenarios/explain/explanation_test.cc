@@ -69,6 +69,24 @@ TEST(Explain, CausesAddUpWhateverAJobHas) {
   }
 }
 
+// Playing one rank of each kind finds the same path and the same bounds as playing all.
+TEST(Explain, OfAFoldedJobIsAsOfAllItsRanks) {
+  const Scenario s = FourLayers({{"devices", "64"}, {"batch.global", "64"}, {"layout.sequence", "true"}});
+  const Explanation folded = Explained(s);
+  ExplainOptions options;
+  options.run.fold = false;
+  const Explanation whole = Explain(s, options).value();
+  EXPECT_EQ(ById(folded.causes), ById(whole.causes));
+  ASSERT_EQ(folded.sensitivities.size(), whole.sensitivities.size());
+  for (std::size_t i = 0; i < whole.sensitivities.size(); ++i) {
+    EXPECT_NEAR(folded.sensitivities[i].slope_s, whole.sensitivities[i].slope_s,
+                1e-4 * whole.report.step_time.seconds());
+  }
+  for (std::size_t i = 0; i < whole.bounds.size(); ++i) {
+    EXPECT_NEAR(folded.bounds[i].time.seconds(), whole.bounds[i].time.seconds(), 1e-9) << whole.bounds[i].id;
+  }
+}
+
 // On one device nothing is waited for: the path is all that it does, class by class.
 TEST(Explain, OfOneDeviceThePathIsItsWork) {
   const Scenario s = FourLayers(kOneDevice);
