@@ -56,6 +56,11 @@ struct Fold {
 std::optional<Fold> FoldOf(const Scenario& scenario, const std::vector<StagePlan>& stages, bool apart = true,
                            const std::function<bool()>& go_on = {});
 
+// The link of the fabric that one of the program's is, or is the copy of.
+inline const topologies::Link& FabricLink(const topologies::Fabric& fabric, sim::LinkId link) {
+  return fabric.links[link.pos() % fabric.links.size()];
+}
+
 // Whether nothing else moved while what is on copies of links did: then the run is that of all ranks.
 // REQUIRES: the program is written with the fold
 bool MovedApart(const Fold& fold, const sim::Program& program, const sim::Timeline& timeline);

@@ -5,6 +5,7 @@
 
 #include "scenarios/checkpoint_report.h"
 #include "scenarios/explain/sensitivity.h"
+#include "scenarios/fold.h"
 
 namespace scenarios {
 namespace {
@@ -36,7 +37,7 @@ bool Has(const Scenario& scenario, const sim::Program& program, Parameter parame
   if (parameter == Parameter::kLaunch) return scenario.training.launches != Launches::kCudaGraphs;
   if (!IsOfLinks(parameter)) return true;
   std::vector<bool> used(scenario.fabric.links.size());
-  for (const sim::Use& use : program.uses) used[use.link.pos()] = true;
+  for (const sim::Use& use : program.uses) used[use.link.pos() % used.size()] = true;
   for (std::size_t l = 0; l < used.size(); ++l) {
     if (used[l] && RateOf(scenario.fabric.links[l].tier) == parameter) return true;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scenarios/explain/traffic_bound.h"
+#include "scenarios/fold.h"
 
 namespace scenarios {
 namespace {
@@ -147,12 +148,12 @@ NetworkTables WithParameter(const sim::Program& program, const topologies::Fabri
   for (sim::TrafficFlow& flow : tables.flows) {
     if (flow.limit == sim::ByteRate()) continue;
     const auto narrowest = NarrowestLink(program, flow);
-    if (narrowest && RateOf(fabric.links[narrowest->pos()].tier) == parameter) {
+    if (narrowest && RateOf(FabricLink(fabric, *narrowest).tier) == parameter) {
       flow.limit = Times(flow.limit, factor);
     }
   }
   for (std::size_t l = 0; l < tables.link_capacity.size(); ++l) {
-    if (RateOf(fabric.links[l].tier) != parameter) continue;
+    if (RateOf(FabricLink(fabric, sim::LinkId(l)).tier) != parameter) continue;
     tables.link_capacity[l] = Times(tables.link_capacity[l], factor);
   }
   return tables;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "scenarios/fold.h"
 #include "sim/analysis/slow_down.h"
 
 namespace scenarios {
@@ -90,7 +91,7 @@ class Sums {
     Add(id + "latency", name + "latency", traffic.latency);
     const bool links = traffic.bound->link.has_value();
     const topologies::Tier tier =
-        links ? view_.scenario.fabric.links[traffic.bound->link->pos()].tier : topologies::Tier::kOther;
+        links ? FabricLink(view_.scenario.fabric, *traffic.bound->link).tier : topologies::Tier::kOther;
     const std::string over = links ? topologies::ToText(tier) : "no link";
     Add(id + SnakeCase(over), name + "bytes, bound by " + over, traffic.alone);
     Add(id + "shared", name + "others on the same links", traffic.shared);

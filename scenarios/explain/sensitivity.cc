@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scenarios/checkpoint_report.h"
+#include "scenarios/fold.h"
 #include "sim/program/executor.h"
 
 namespace scenarios {
@@ -95,7 +96,7 @@ class Reader {
 
   void AddTraffic(const TrafficBound& bound, double latency, double bytes) {
     At(slopes_, Parameter::kLatency) += latency;
-    if (bound.link) At(slopes_, RateOf(view_.scenario.fabric.links[bound.link->pos()].tier)) -= bytes;
+    if (bound.link) At(slopes_, RateOf(FabricLink(view_.scenario.fabric, *bound.link).tier)) -= bytes;
   }
 
   // What overlaps each piece of work, in the order of pieces, which is that of time.
