@@ -18,7 +18,7 @@ using testing::HasSubstr;
 // A pipeline of four stages on 64 devices, short.
 Result Timeline(std::vector<std::string> words) {
   std::vector<std::string> all = {"timeline", "llama_70b_64xh800_a", "--set", "steps=2",
-                                  "--set",    "batch.global=8",      "--set", "model.layers=8"};
+                                  "--set",    "batch.global=8",      "--set", "model.layers=4"};
   all.insert(all.end(), words.begin(), words.end());
   return RunWords(all);
 }

@@ -43,7 +43,7 @@ Played Play(const std::string& name, const std::vector<std::string>& changes) {
 
 // Two steps of a pipeline of four, and a third; played once.
 const Played& Pipeline() {
-  static const Played played = Play("llama_70b_64xh800_a", {"steps=3", "batch.global=8", "model.layers=8"});
+  static const Played played = Play("llama_70b_64xh800_a", {"steps=3", "batch.global=8", "model.layers=4"});
   return played;
 }
 
@@ -355,7 +355,7 @@ TEST(KinetoTrace, ShowsTheHostsRealLaunchesWhereTheyAreSimulated) {
 }
 
 TEST(KinetoTrace, CallsCopiesToTheHostMemcpy) {
-  const Played played = Play("llama_70b_64xh800_checkpoint", {"batch.global=8", "steps=6", "model.layers=8"});
+  const Played played = Play("llama_70b_64xh800_checkpoint", {"batch.global=8", "steps=6", "model.layers=4"});
   const json trace = TraceOf(played, 5);
   ExpectReadable(trace);
   const std::vector<json> copies = SlicesOf(trace, "gpu_memcpy");

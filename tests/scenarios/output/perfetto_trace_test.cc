@@ -129,7 +129,7 @@ TEST(PerfettoTrace, HasThePacketsOfOneSendByTheirFieldNumbers) {
 
 // TrackDescriptor counter 8 {unit_name 6}; TrackEvent type 4 and counter_value 30.
 TEST(PerfettoTrace, HasACounterASetOfLinks) {
-  sim::ProgramBuilder builder(1, {sim::ByteRate::BytesPerSecond(1)});
+  sim::ProgramBuilder builder(1, {sim::ByteRate::BytesPerSecond(1000)});
   builder.Work(builder.AddStream(sim::Rank(0), sim::StreamKind::kCompute), builder.AddWork({}),
                sim::TaskClass::kForward, {builder.Name("work"), -1, -1});
   const sim::Program program = std::move(builder).Build().value();
@@ -289,7 +289,7 @@ TEST(PerfettoTrace, SaysWhatTraceEventsOfTheSameRunSay) {
   proto::Diagnostics diagnostics;
   const auto scenario =
       LoadScenario("llama_70b_64xh800_a",
-                   {{1, "steps", "2"}, {2, "batch.global", "8"}, {3, "model.layers", "8"}}, &diagnostics);
+                   {{1, "steps", "2"}, {2, "batch.global", "8"}, {3, "model.layers", "4"}}, &diagnostics);
   ASSERT_TRUE(scenario.has_value()) << testing::PrintToString(diagnostics.errors());
   const RunResult run = scenarios::Run(*scenario, {.log_rates = true, .fold = false}).value();
   TraceOptions options{.path = PathOf(".json")};
