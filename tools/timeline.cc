@@ -12,6 +12,7 @@
 #include "scenarios/output/interruption.h"
 #include "scenarios/output/kineto_trace.h"
 #include "scenarios/output/perfetto_trace.h"
+#include "scenarios/output/report_text.h"
 #include "scenarios/output/speedscope_trace.h"
 #include "scenarios/output/timeline_svg.h"
 #include "scenarios/run.h"
