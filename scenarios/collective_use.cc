@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "scenarios/communicators.h"
-#include "scenarios/lowering.h"
 
 namespace scenarios {
 namespace {
@@ -57,7 +56,31 @@ void AddWays(const std::vector<CollectiveWay>& ways, CollectiveReport* report) {
   report->fastest_alone = fastest->idle;
 }
 
+// By how the tuner takes them.
+std::vector<std::uint32_t> DevicesOf(const std::vector<sim::Rank>& group) {
+  std::vector<std::uint32_t> devices;
+  for (const sim::Rank member : group) devices.push_back(member.value());
+  std::sort(devices.begin(), devices.end());
+  return devices;
+}
+
+sim::CollectiveRequest RequestOf(const Scenario& scenario, sim::CollectiveKind kind, sim::Bytes size,
+                                 sim::TaskClass task_class, std::size_t members) {
+  return {
+      .kind = kind, .size = size, .algorithm = OwnAlgorithmOf(scenario, {kind, size, task_class}, members)};
+}
+
 }  // namespace
+
+std::optional<CollectiveWay> TakenWay(const Scenario& scenario, const StepProgram& steps,
+                                      sim::TaskClass task_class, sim::TrafficId traffic) {
+  const sim::Traffic& row = steps.program.traffics[traffic.pos()];
+  const auto kind = KindOf(steps.program.names[row.name]);
+  if (!kind) return std::nullopt;
+  const std::vector<std::uint32_t> devices = DevicesOf(steps.members[traffic.pos()]);
+  return WayOf(scenario.fabric, scenario.device,
+               RequestOf(scenario, *kind, row.size, task_class, devices.size()), devices);
+}
 
 std::vector<CollectiveReport> CollectivesOf(const Scenario& scenario, const StepProgram& steps,
                                             sim::Rank rank) {
@@ -68,9 +91,7 @@ std::vector<CollectiveReport> CollectivesOf(const Scenario& scenario, const Step
     const sim::Traffic& traffic = program.traffics[key.second.pos()];
     const auto kind = KindOf(program.names[traffic.name]);
     if (!kind) continue;
-    std::vector<std::uint32_t> members;
-    for (const sim::Rank member : steps.members[key.second.pos()]) members.push_back(member.value());
-    std::sort(members.begin(), members.end());
+    const std::vector<std::uint32_t> members = DevicesOf(steps.members[key.second.pos()]);
     std::set<std::uint32_t> nodes;
     for (const std::uint32_t member : members) nodes.insert(scenario.fabric.domain[member]);
     CollectiveReport report{.purpose = sim::ToText(key.first),
@@ -79,10 +100,8 @@ std::vector<CollectiveReport> CollectivesOf(const Scenario& scenario, const Step
                             .nodes = static_cast<std::int64_t>(nodes.size()),
                             .bytes = traffic.size,
                             .times = times};
-    const sim::CollectiveRequest request{
-        .kind = *kind,
-        .size = traffic.size,
-        .algorithm = OwnAlgorithmOf(scenario, {*kind, traffic.size, key.first}, members.size())};
+    const sim::CollectiveRequest request =
+        RequestOf(scenario, *kind, traffic.size, key.first, members.size());
     AddWays(WaysOf(scenario.fabric, scenario.device, request, members), &report);
     reports.push_back(std::move(report));
   }

@@ -4,8 +4,10 @@
 #ifndef SCENARIOS_COLLECTIVE_USE_H_
 #define SCENARIOS_COLLECTIVE_USE_H_
 
+#include <optional>
 #include <vector>
 
+#include "scenarios/lowering.h"
 #include "scenarios/report.h"
 #include "scenarios/scenario.h"
 #include "scenarios/step_builder.h"
@@ -17,6 +19,11 @@ namespace scenarios {
 // REQUIRES: the program is this scenario's; the rank is played in it
 std::vector<CollectiveReport> CollectivesOf(const Scenario& scenario, const StepProgram& steps,
                                             sim::Rank rank);
+
+// How NCCL, or what the scenario has instead, does the collectives of one traffic. None where there is no
+// choice: sends, receives, all-to-alls. REQUIRES: steps.members has the traffic's group
+std::optional<CollectiveWay> TakenWay(const Scenario& scenario, const StepProgram& steps,
+                                      sim::TaskClass task_class, sim::TrafficId traffic);
 
 }  // namespace scenarios
 

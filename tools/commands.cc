@@ -3,9 +3,10 @@
 namespace tools {
 
 std::vector<Command> Commands() {
-  return {RunCommand(),      CheckCommand(),    BudgetCommand(),  PlanCommand(),        CollectiveCommand(),
-          KernelCommand(),   CompareCommand(),  ExplainCommand(), UtilisationCommand(), ListCommand(),
-          ScheduleCommand(), TopologyCommand(), ImportCommand(),  ValidateCommand(),    CalibrateCommand()};
+  return {RunCommand(),      CompareCommand(),     ExplainCommand(),  TimelineCommand(),
+          CheckCommand(),    BudgetCommand(),      PlanCommand(),     CollectiveCommand(),
+          KernelCommand(),   UtilisationCommand(), ListCommand(),     ScheduleCommand(),
+          TopologyCommand(), ImportCommand(),      ValidateCommand(), CalibrateCommand()};
 }
 
 }  // namespace tools

@@ -9,8 +9,6 @@
 
 #include "scenarios/catalogue.h"
 #include "scenarios/collective_use.h"
-#include "scenarios/estimate.h"
-#include "scenarios/kernel_costs.h"
 #include "scenarios/kernel_use.h"
 #include "scenarios/output/chrome_trace.h"
 #include "scenarios/output/interruption.h"
@@ -20,6 +18,7 @@
 #include "scenarios/verdict/verdict.h"
 #include "tools/commands.h"
 #include "tools/interrupt.h"
+#include "tools/link_counters.h"
 #include "tools/load_job.h"
 #include "tools/memory_limit.h"
 #include "tools/outputs.h"
@@ -32,33 +31,6 @@ using scenarios::Dimension;
 
 // Above this many tasks a trace shows one pipeline instead of every rank.
 constexpr std::uint64_t kTasksToTrace = 300'000;
-// Above this many it has no graphs of link load: they need the rates of all
-// flows, which would take as much memory again as the run.
-constexpr double kTasksToGraph = 20e6;
-
-// One graph a tier of links.
-std::vector<scenarios::TraceCounter> CountersOf(const topologies::Fabric& fabric) {
-  std::vector<scenarios::TraceCounter> counters;
-  for (int t = 0; t < topologies::kTierCount; ++t) {
-    scenarios::TraceCounter counter{.name = topologies::ToText(static_cast<topologies::Tier>(t)),
-                                    .links = {}};
-    for (std::size_t l = 0; l < fabric.links.size(); ++l) {
-      if (fabric.links[l].tier == static_cast<topologies::Tier>(t)) counter.links.emplace_back(l);
-    }
-    if (!counter.links.empty()) counters.push_back(std::move(counter));
-  }
-  return counters;
-}
-
-void AddCounters(const scenarios::Scenario& scenario, scenarios::TraceOptions* trace, std::ostream& err) {
-  const hardware::DeviceCostModel cost = scenarios::CostModelOf(scenario);
-  const double tasks = scenarios::EstimateOf(scenario, scenarios::PlanStages(scenario, cost)).tasks;
-  if (tasks <= kTasksToGraph) {
-    trace->counters = CountersOf(scenario.fabric);
-  } else {
-    err << "orrery: warning: the trace has no graphs of link load, for which there are too many tasks\n";
-  }
-}
 
 // Writes the trace and says where it is. Returns the exit status.
 int WriteTrace(const scenarios::Scenario& scenario, const scenarios::RunResult& run,
@@ -114,7 +86,7 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   sim::Result<Outputs> prepared = PrepareOutputs(arguments, scenario);
   if (!prepared.ok()) return Fail(prepared.error().message, err);
   Outputs outputs = std::move(prepared).value();
-  if (outputs.trace) AddCounters(scenario, &*outputs.trace, err);
+  if (outputs.trace) outputs.trace->counters = LinkCounters(scenario, err);
   const InterruptWatch watch;
   auto played = Play(scenario, arguments, outputs, watch, err);
   if (!played.ok()) return Fail(played.error().message, err);
@@ -156,7 +128,7 @@ Command RunCommand() {
       "[SCENARIO] [--set PATH=VALUE]... [--trace FILE] [--report FILE] [--json]",
       1,
       {{"set", "PATH=VALUE", "change a field: layout.tensor=8, model.layers=40, hardware.node.nics=4", true},
-       {"trace", "FILE", "write a Chrome trace (.json, or .json.gz compressed)", false},
+       {"trace", "FILE", "write a Chrome trace (.json, or .json.gz); `orrery timeline` has more", false},
        {"trace-ranks", "LIST", "ranks to show in it: 0,8,16-23", false},
        {"trace-args", "", "write micro-batch and layer with each slice", false},
        {"report", "FILE", "write the report there too (.json, or .txt)", false},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scenarios/output/svg_text.h"
 #include "sim/schedule/draw_order.h"
 
 namespace scenarios {
@@ -24,27 +25,6 @@ constexpr Colour kJoined = {"forward beside backward", "#e15759", "#ff9d9a"};
 
 const Colour& ColourOf(const sim::PipelineStep& step) {
   return step.joined ? kJoined : kColours[static_cast<std::size_t>(step.kind)];
-}
-
-std::string Escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else {
-      // Control characters are not XML; what is not ASCII may not be UTF-8.
-      out += c >= ' ' && c < 0x7f ? c : '?';
-    }
-  }
-  return out;
-}
-
-// Hundredths of a pixel as a number.
-std::string Pixels(std::int64_t hundredths) {
-  const std::string part = std::to_string(hundredths % 100);
-  return std::to_string(hundredths / 100) + (part.size() == 1 ? ".0" : ".") + part;
 }
 
 class Picture {
@@ -71,7 +51,7 @@ class Picture {
 
   void Text(std::int64_t x_hundredths, std::int64_t y, const char* anchor, const std::string& text) {
     file_->Write("<text x=\"" + Pixels(x_hundredths) + "\" y=\"" + std::to_string(y) + "\" text-anchor=\"" +
-                 anchor + "\">" + Escaped(text) + "</text>\n");
+                 anchor + "\">" + EscapedXml(text) + "</text>\n");
   }
 
  private:
@@ -114,7 +94,7 @@ void WriteScheduleSvg(const sim::PipelineOrder& order, const sim::PlayedOrder& p
   const auto rows = static_cast<std::int64_t>(order.stages.size());
   file->Write("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(picture.width()) +
               "\" height=\"" + std::to_string(kTop + rows * kRow + kBottom) +
-              "\" font-family=\"monospace\" font-size=\"11\">\n<title>" + Escaped(title) +
+              "\" font-family=\"monospace\" font-size=\"11\">\n<title>" + EscapedXml(title) +
               "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n");
   picture.Text(kLeft * 100, 20, "start", title);
   for (std::size_t stage = 0; stage < order.stages.size(); ++stage) {

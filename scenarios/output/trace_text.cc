@@ -38,6 +38,17 @@ std::string MicrosecondText(std::int64_t ps) {
   return Decimal(ps / kPerMicrosecond, ps % kPerMicrosecond, 6);
 }
 
+std::string NanosecondsAsMicroseconds(std::int64_t ns) {
+  CHECK(ns >= 0);
+  return Decimal(ns / 1000, ns % 1000, 3);
+}
+
+std::string NanosecondText(sim::Time time) {
+  const std::int64_t ps = time.since_start().ps();
+  CHECK(ps >= 0);
+  return Decimal(ps / kPerNanosecond, ps % kPerNanosecond, 3);
+}
+
 std::string GigabyteText(sim::ByteRate rate) {
   constexpr std::int64_t kMilliPerMegabyte = 1'000'000'000;  // 10^-3 B/s in 1 MB/s
   const std::int64_t megabytes = rate.milli() / kMilliPerMegabyte;

@@ -14,6 +14,16 @@ namespace scenarios {
 // through a double. REQUIRES: ps >= 0
 std::string MicrosecondText(std::int64_t ps);
 
+// Nanoseconds since the start, rounded down.
+constexpr std::int64_t WholeNanoseconds(sim::Time time) { return time.since_start().ps() / 1000; }
+
+// Whole nanoseconds as microseconds with three decimals, as PyTorch's profiler writes them: "12.001".
+// REQUIRES: ns >= 0
+std::string NanosecondsAsMicroseconds(std::int64_t ns);
+
+// Nanoseconds with three decimals, which is picoseconds: "12000.001".
+std::string NanosecondText(sim::Time time);
+
 // Gigabytes (10^9) per second with three decimals, rounded down: "449.999".
 std::string GigabyteText(sim::ByteRate rate);
 

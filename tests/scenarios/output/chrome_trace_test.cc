@@ -10,8 +10,8 @@
 
 #include "sim/program/executor.h"
 #include "sim/program/program_builder.h"
+#include "tests/scenarios/output/made_runs.h"
 #include "tests/scenarios/output/trace_reader.h"
-#include "tests/sim/analysis/hand_made.h"
 #include "tests/sim/analysis/random_program.h"
 
 namespace scenarios {
@@ -22,14 +22,11 @@ using sim::CommunicationId;
 using sim::Program;
 using sim::ProgramBuilder;
 using sim::Rank;
-using sim::StreamId;
 using sim::StreamKind;
 using sim::TaskClass;
 using sim::Timeline;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-constexpr std::int64_t kMs = 1'000'000'000;  // ps
 
 class ChromeTrace : public testing::Test {
  protected:
@@ -52,39 +49,6 @@ class ChromeTrace : public testing::Test {
   std::string folder_;
   TraceSummary summary_;
 };
-
-// Works on one compute stream with these spans.
-struct Made {
-  Program program;
-  Timeline timeline;
-};
-Made WorksAt(const std::vector<sim::Span>& spans) {
-  ProgramBuilder builder(1, {});
-  const StreamId compute = builder.AddStream(Rank(0), StreamKind::kCompute);
-  const sim::WorkId work = builder.AddWork({});
-  for (std::size_t i = 0; i < spans.size(); ++i)
-    builder.Work(compute, work, TaskClass::kForward, {builder.Name("qkv"), 7, static_cast<std::int32_t>(i)});
-  Program program = std::move(builder).Build().value();
-  Timeline timeline = HandMade(program, spans);
-  return {std::move(program), std::move(timeline)};
-}
-
-// Stage 0 sends to stage 1. The receiver waits 4 ms; the transfer takes [10, 12) ms.
-Made OneSend() {
-  ProgramBuilder builder(2, {});
-  const StreamId to = builder.AddStream(Rank(0), StreamKind::kToNext);
-  const StreamId compute = builder.AddStream(Rank(0), StreamKind::kCompute);
-  const StreamId from = builder.AddStream(Rank(1), StreamKind::kFromPrevious);
-  const CommunicationId c = builder.AddCommunication(builder.AddTraffic(sim::Latency("send")));
-  builder.Seat(from, c, TaskClass::kPipeline, {builder.Name("receive forward"), -1, 0});
-  builder.Work(compute, builder.AddWork({}), TaskClass::kForward, {builder.Name("layers"), -1, 0});
-  builder.Seat(to, c, TaskClass::kPipeline, {builder.Name("send forward"), -1, 0});
-  builder.Mark(compute, TaskClass::kStepEnd, {builder.Name("step"), -1, 0});
-  Program program = std::move(builder).Build().value();
-  Timeline timeline = HandMade(
-      program, {{6 * kMs, 12 * kMs}, {0, 10 * kMs}, {10 * kMs, 12 * kMs}, {10 * kMs, 10 * kMs}}, {10 * kMs});
-  return {std::move(program), std::move(timeline)};
-}
 
 // HB-181: displayTimeUnit is ms or ns, and values are microseconds all the same.
 TEST_F(ChromeTrace, HasMicrosecondsWhateverItsDisplayUnit) {
@@ -203,29 +167,6 @@ TEST_F(ChromeTrace, ThatIsToldToStopLeavesNoFile) {
   EXPECT_EQ(stopped.error().message,
             "interrupted while " + folder_ + "/a.json was written; there is no such file");
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
-}
-
-// HB-183: each rank's file says its own rank, with a space after the colon and
-// before the events, as HolisticTraceAnalysis looks for it.
-TEST_F(ChromeTrace, OfEachRankSaysWhichRankItIs) {
-  ProgramBuilder builder(4, {});
-  for (int r = 0; r < 4; ++r) {
-    builder.Work(builder.AddStream(Rank(r), StreamKind::kCompute), builder.AddWork({}), TaskClass::kForward,
-                 {builder.Name("work"), -1, -1});
-  }
-  const Program program = std::move(builder).Build().value();
-  const Timeline timeline = HandMade(program, {{0, kMs}, {0, kMs}, {0, kMs}, {0, kMs}});
-  const TraceSummary summary = WriteRankTraces(program, timeline, folder_ + "/new/ranks", {}).value();
-  EXPECT_EQ(summary.slices, 4);
-  for (int r = 0; r < 4; ++r) {
-    const std::string text = ReadMaybeGz(folder_ + "/new/ranks/rank_" + std::to_string(r) + ".json.gz");
-    const std::size_t info =
-        text.find("\"distributedInfo\": {\"rank\": " + std::to_string(r) + ", \"world_size\": 4}");
-    EXPECT_LT(info, text.find("traceEvents"));
-    const json trace = json::parse(text);
-    EXPECT_THAT(ProblemsOf(trace), IsEmpty());
-    EXPECT_EQ(EventsOf(trace, "X").size(), 1u);
-  }
 }
 
 // 1 GB at 1 GB/s: the link is full for a second, then empty.
