@@ -4,8 +4,8 @@ namespace tools {
 
 std::vector<Command> Commands() {
   return {RunCommand(),    CheckCommand(),       BudgetCommand(),   PlanCommand(),     CollectiveCommand(),
-          KernelCommand(), UtilisationCommand(), ListCommand(),     ScheduleCommand(), TopologyCommand(),
-          ImportCommand(), ValidateCommand(),    CalibrateCommand()};
+          KernelCommand(), UtilisationCommand(), SweepCommand(),    ListCommand(),     ScheduleCommand(),
+          TopologyCommand(), ImportCommand(), ValidateCommand(),    CalibrateCommand()};
 }
 
 }  // namespace tools

@@ -17,6 +17,7 @@ Command ListCommand();
 Command PlanCommand();
 Command RunCommand();
 Command ScheduleCommand();
+Command SweepCommand();
 Command TopologyCommand();
 Command UtilisationCommand();
 Command ValidateCommand();

@@ -32,9 +32,10 @@ const std::vector<Layer>& Layers() {
        {"scenarios", "scenarios/budget", "models", "hardware", "topologies", "sim", "proto"}},
       {"scenarios/verdict",
        {"scenarios", "scenarios/budget", "models", "hardware", "topologies", "sim", "proto"}},
+      {"scenarios/sweep", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       {"scenarios/output",
-       {"scenarios", "scenarios/budget", "scenarios/plan", "scenarios/verdict", "models", "hardware",
-        "topologies", "sim", "proto"},
+       {"scenarios", "scenarios/budget", "scenarios/plan", "scenarios/sweep", "scenarios/verdict", "models",
+        "hardware", "topologies", "sim", "proto"},
        true},
       {"scenarios/calibration",
        {"scenarios", "scenarios/published", "models", "hardware", "topologies", "sim", "proto"}},
@@ -43,8 +44,8 @@ const std::vector<Layer>& Layers() {
       {"scenarios/import", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       {"tools",
        {"scenarios", "scenarios/budget", "scenarios/calibration", "scenarios/import", "scenarios/output",
-        "scenarios/plan", "scenarios/published", "scenarios/verdict", "models", "hardware", "topologies",
-        "topologies/import", "sim", "proto"},
+        "scenarios/plan", "scenarios/published", "scenarios/sweep", "scenarios/verdict", "models", "hardware",
+        "topologies", "topologies/import", "sim", "proto"},
        false},
   };
   return layers;
