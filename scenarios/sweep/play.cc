@@ -129,7 +129,7 @@ class Player {
       const RowStatus status = looks[i].status;
       const bool playable = !rows_[i] || rows_[i]->played() || status == RowStatus::kNotPlayable;
       if (!playable) continue;
-      const auto merit = ruler.Of(looks[i], looks[i].least_step_time->seconds());
+      const auto merit = ruler.Of(looks[i], *looks[i].least_step_time);
       order.emplace_back(merit ? merit->by_metric : 0, i);
     }
     std::sort(order.begin(), order.end());

@@ -18,15 +18,16 @@ CostUnit CostUnitOf(const std::vector<Row>& rows) {
   return all ? CostUnit::kDollars : CostUnit::kDeviceSeconds;
 }
 
-std::optional<Merit> Ruler::Of(const Row& row, double step_s) const {
-  const double device_s = sim::Number(*row.devices) * step_s;
+std::optional<Merit> Ruler::Of(const Row& row, sim::Duration step) const {
+  // Multiplied as whole numbers, so that what costs the same is the same.
+  const double device_s = sim::Number(static_cast<sim::Wide>(*row.devices) * step.ps()) * 1e-12;
   const std::optional<double>& price = row.usd_per_device_hour;
   const double usd = price ? device_s * *price / 3600 : 0;
-  Merit merit{.step_s = step_s,
+  Merit merit{.step_s = step.seconds(),
               .memory_bytes = sim::Number(row.memory->count()),
               .cost = unit == CostUnit::kDollars ? usd : device_s};
   if (metric != Metric::kStepTime && !price) return std::nullopt;
-  merit.by_metric = metric == Metric::kStepTime ? step_s
+  merit.by_metric = metric == Metric::kStepTime ? merit.step_s
                     : metric == Metric::kCost   ? usd
                                                 : usd / sim::Number(row.tokens());
   return merit;
@@ -39,7 +40,7 @@ bool Dominates(const Merit& a, const Merit& b) {
 
 void Skipper::Add(const Row& played) {
   if (played.status != RowStatus::kOk) return;
-  const std::optional<Merit> merit = ruler_.Of(played, played.step_time->seconds());
+  const std::optional<Merit> merit = ruler_.Of(played, *played.step_time);
   if (!merit) return;
   best_ = std::min(best_.value_or(merit->by_metric), merit->by_metric);
   for (const Merit& other : front_) {
@@ -50,7 +51,7 @@ void Skipper::Add(const Row& played) {
 }
 
 bool Skipper::Skips(const Row& looked_at) const {
-  const std::optional<Merit> most = ruler_.Of(looked_at, looked_at.least_step_time->seconds());
+  const std::optional<Merit> most = ruler_.Of(looked_at, *looked_at.least_step_time);
   if (!most || !best_ || most->by_metric <= *best_) return false;
   if (!wanted_.front) return true;
   return std::any_of(front_.begin(), front_.end(), [&](const Merit& m) { return Dominates(m, *most); });
@@ -61,7 +62,7 @@ std::vector<Ranked> RankingOf(const std::vector<Row>& rows, Metric metric) {
   std::vector<Ranked> ranking;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].status != RowStatus::kOk) continue;
-    const std::optional<Merit> merit = ruler.Of(rows[i], rows[i].step_time->seconds());
+    const std::optional<Merit> merit = ruler.Of(rows[i], *rows[i].step_time);
     if (merit) ranking.push_back({.row = i, .merit = *merit});
   }
   std::stable_sort(ranking.begin(), ranking.end(), [](const Ranked& a, const Ranked& b) {

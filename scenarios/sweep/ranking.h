@@ -37,7 +37,7 @@ struct Ruler {
   Metric metric = Metric::kStepTime;
   CostUnit unit = CostUnit::kDollars;
   // Of a row whose step takes so long; nothing without a price where the metric is money.
-  std::optional<Merit> Of(const Row& row, double step_s) const;
+  std::optional<Merit> Of(const Row& row, sim::Duration step) const;
 };
 
 // Whether `b` is no better than `a` in time, memory and cost, and worse in one of them.

@@ -94,7 +94,7 @@ std::string TextOf(sim::Duration time) {
 bool Parse(std::string_view text, sim::Duration* time) {
   const std::size_t point = text.find('.');
   std::string places(point == std::string_view::npos ? "" : text.substr(point + 1));
-  if (places.size() > kPlaces) return false;
+  if (places.size() > kPlaces || text.find('-') != std::string_view::npos) return false;
   places.append(kPlaces - places.size(), '0');
   std::int64_t seconds = 0, rest = 0;
   if (!Parse(text.substr(0, point), &seconds) || !Parse(places, &rest)) return false;
