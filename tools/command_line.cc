@@ -67,9 +67,9 @@ std::string Help() {
             command.summary + '\n';
   }
   text +=
-      "\n`orrery COMMAND --help` says more. Examples:\n\n"
+      "\n`orrery COMMAND --help` says more. Examples:\n"
       "  orrery list scenarios\n"
-      "  orrery check llama_70b_64xh800_a --set layout.pipeline=8\n\n"
+      "  orrery check llama_70b_64xh800_a --set layout.pipeline=8\n"
       "Exit status: 0 done; 1 does not hold, or fit; 2 wrong words or input; 70 our bug; 130 "
       "interrupted.\n";
   return text;

@@ -1,6 +1,8 @@
 // orrery sweep: many points of a scenario, a row each.
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "tools/memory_limit.h"
 #include "tools/new_file.h"
 #include "tools/progress.h"
+#include "tools/sweep_parts.h"
 #include "tools/sweep_request.h"
 
 namespace tools {
@@ -20,15 +23,10 @@ namespace {
 
 using scenarios::PointResult;
 using scenarios::Row;
-using Rows = std::vector<std::optional<Row>>;
+using Rows = SweepRows;
 
 bool IsFull(const Rows& rows) {
   return std::all_of(rows.begin(), rows.end(), [](const auto& row) { return row.has_value(); });
-}
-
-std::size_t Done(const Rows& rows) {
-  return static_cast<std::size_t>(
-      std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.has_value(); }));
 }
 
 // Prints rows in the order of the points, each as soon as those before it are there.
@@ -86,17 +84,20 @@ class Keeper {
   std::optional<sim::Error> error_;
 };
 
-std::string JournalOf(const SweepRequest& request) { return request.output + ".journal"; }
+std::string JournalOf(const SweepRequest& request) {
+  if (request.shard) return ShardJournal(request.output, request.shard->index);
+  return request.output + ".journal";
+}
 
 // The journal of a sweep that goes to a file; what it has is in `rows` then.
 sim::Result<scenarios::Journal> OpenJournal(const SweepRequest& request, Rows* rows) {
   const std::string path = JournalOf(request);
   const sim::Error there{request.output + " is there already, and rows are never written over; remove it to sweep anew"};
-  if (IsThere(request.output) && !IsThere(path)) return there;
-  if (const auto fault = scenarios::OutputFile::WhyNot(request.output)) return *fault;
+  if (!request.shard && IsThere(request.output) && !IsThere(path)) return there;
+  if (const auto fault = scenarios::OutputFile::WhyNot(request.output); fault && !request.shard) return *fault;
   auto journal = scenarios::Journal::Open(path, IdentityOf(request), rows);
   // A full journal beside the file: the program ended between the last two steps of an earlier run.
-  if (journal.ok() && IsThere(request.output) && !IsFull(*rows)) return there;
+  if (journal.ok() && !request.shard && IsThere(request.output) && !IsFull(*rows)) return there;
   return journal;
 }
 
@@ -122,8 +123,9 @@ int Interrupted(const SweepRequest& request, const Rows& rows, std::ostream& err
 }
 
 // What is printed at the end, and the exit status.
-int Conclude(const SweepRequest& request, const std::vector<Row>& rows, bool json, bool quiet,
-             std::ostream& out, std::ostream& err) {
+int PrintRows(const SweepRequest& request, const std::vector<Row>& rows, const Arguments& arguments,
+              std::ostream& out, std::ostream& err) {
+  const bool json = arguments.has("json"), quiet = arguments.has("quiet");
   if (json) {
     out << scenarios::SweepJson(request.job.name, request.list, rows, request.wanted);
   } else if (request.wanted) {
@@ -137,57 +139,79 @@ int Conclude(const SweepRequest& request, const std::vector<Row>& rows, bool jso
   return kExitNo;
 }
 
+// Plays what is not there yet. False where not all is there then; what went wrong, if something did, is in `error`.
+bool PlayRows(const SweepRequest& request, const Arguments& arguments,
+              std::optional<scenarios::Journal>* journal, Rows* rows, std::optional<sim::Error>* error,
+              std::ostream& out, std::ostream& err) {
+  std::optional<RowPrinter> printer;
+  if (!*journal && !arguments.has("json") && !request.wanted) printer.emplace(request.list, out);
+  const InterruptWatch watch;
+  ProgressLine line(err, ProgressLine::StyleOf(arguments, err));
+  Keeper keeper(journal, &printer, *rows, &line);
+  const scenarios::PlayOptions options{
+      .jobs = request.jobs,
+      .memory_limit = MemoryForARun(),
+      .play_all = request.play_all,
+      .go_on = [&watch] { return !watch.interrupted(); },
+      .on_row = [&](const PointResult& result, bool of_play) { return keeper.Keep(result, of_play); }};
+  const auto& points = request.list.points;
+  const bool full = request.wanted
+                        ? scenarios::PlayBest(request.job, points, *request.wanted, options, rows)
+                        : scenarios::PlayPoints(request.job, points, options, rows);
+  *error = keeper.error();
+  return full && !*error;
+}
+
 int RunSweep(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const std::optional<SweepRequest> request = ReadSweepRequest(arguments, err);
   if (!request) return kExitUsage;
-  const bool json = arguments.has("json"), quiet = arguments.has("quiet");
+  if (request->slurm) return RunOnSlurm(*request, arguments, out, err);
   Rows rows(request->list.points.size());
   std::optional<scenarios::Journal> journal;
   if (!request->output.empty()) {
     auto opened = OpenJournal(*request, &rows);
     if (!opened.ok()) return Fail(opened.error().message, err);
     journal.emplace(std::move(opened).value());
-    if (!quiet && Done(rows) > 0) err << "orrery: goes on after " << Done(rows) << " points\n";
+    if (!arguments.has("quiet") && Done(rows) > 0) err << "orrery: goes on after " << Done(rows) << " points\n";
   }
-  std::optional<RowPrinter> printer;
-  if (!journal && !json && !request->wanted) printer.emplace(request->list, out);
-
-  const InterruptWatch watch;
-  bool full = false;
+  for (std::size_t i = 0; request->shard && i < rows.size(); ++i) {
+    if (!request->shard->has(i)) rows[i].emplace();  // another task's
+  }
   std::optional<sim::Error> error;
-  {
-    ProgressLine line(err, ProgressLine::StyleOf(arguments, err));
-    Keeper keeper(&journal, &printer, rows, &line);
-    const scenarios::PlayOptions options{
-        .jobs = request->jobs,
-        .memory_limit = MemoryForARun(),
-        .play_all = request->play_all,
-        .go_on = [&watch] { return !watch.interrupted(); },
-        .on_row = [&](const PointResult& result, bool of_play) { return keeper.Keep(result, of_play); }};
-    const auto& points = request->list.points;
-    full = request->wanted ? scenarios::PlayBest(request->job, points, *request->wanted, options, &rows)
-                           : scenarios::PlayPoints(request->job, points, options, &rows);
-    error = keeper.error();
-  }
+  const bool full = PlayRows(*request, arguments, &journal, &rows, &error, out, err);
   if (error) return Fail(error->message, err);
   if (!full) return Interrupted(*request, rows, err);
-  std::vector<Row> all;
-  for (std::optional<Row>& row : rows) all.push_back(*std::move(row));
-  if (journal) {
-    if (const auto fault = WriteRows(*request, all)) return Fail(fault->message, err);
-    journal->Remove();
+  if (request->shard) {
+    journal->Sync();
+    return kExitDone;
   }
-  return Conclude(*request, all, json, quiet, out, err);
+  return Conclude(*request, arguments, std::move(rows), [&] { if (journal) journal->Remove(); }, out, err);
 }
 
 }  // namespace
 
+std::size_t Done(const SweepRows& rows) {
+  return static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.has_value(); }));
+}
+
+int Conclude(const SweepRequest& request, const Arguments& arguments, SweepRows rows,
+             const std::function<void()>& finish, std::ostream& out, std::ostream& err) {
+  std::vector<Row> all;
+  for (std::optional<Row>& row : rows) all.push_back(*std::move(row));
+  if (!request.output.empty()) {
+    if (const auto fault = WriteRows(request, all)) return Fail(fault->message, err);
+  }
+  finish();
+  return PrintRows(request, all, arguments, out, err);
+}
+
 Command SweepCommand() {
   return {"sweep",
-          "Plays many points of a scenario side by side: a row each, the best, what nothing beats.",
+          "Plays many points of a scenario side by side, to a row each; the best of them.",
           "[SCENARIO] --over PATH=VALUE,VALUE,... [--output FILE] [--best METRIC] [options]",
           1,
-          {{"over", "PATH=LIST", "an axis: layout.tensor=1,2,4,8, or A:B=1:x,2:y of two fields; all combinations", true},
+          {{"over", "PATH=LIST", "an axis: layout.tensor=1,2,4,8; A:B=1:x,2:y moves two; all combinations", true},
            {"points", "FILE", "a point a line, PATH=VALUE words; each with all combinations of the axes"},
            {"set", "PATH=VALUE", "change a field of all points", true},
            {"output", "FILE", "write rows there (.csv, .json; .gz): after kill -9 the same command goes on", false, 'o'},
@@ -195,6 +219,10 @@ Command SweepCommand() {
            {"no-front", "", "with --best: skip also what only the front of time, memory, cost may want"},
            {"play-all", "", "play also what does not fit into memory"},
            {"jobs", "N", "points at a time; else as many as processors"},
+           {"engine", "NAME", "local, or slurm: tasks of a job array, which --output must be in reach of"},
+           {"shards", "N", "with --engine slurm: tasks of the array; else 16"},
+           {"slurm", "WORD", "with --engine slurm: a word for sbatch, --slurm=--partition=cpu", true},
+           {"shard", "INDEX/COUNT", ""},
            {"json", "", "print one JSON document"},
            {"progress", "", "tell how far it is, also when standard error is no terminal"},
            {"quiet", "", "tell nothing but mistakes"}},

@@ -1,9 +1,11 @@
 #include "tools/sweep_request.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <ostream>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -65,6 +67,47 @@ void ReadOptions(const Arguments& arguments, SweepRequest* request, std::vector<
   }
 }
 
+// "3/16".
+std::optional<Shard> ShardOf(const std::string& text) {
+  Shard shard;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, shard.index);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '/') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, shard.of);
+  if (second.ec != std::errc() || second.ptr != end || shard.index >= shard.of) return std::nullopt;
+  return shard;
+}
+
+void ReadEngine(const Arguments& arguments, SweepRequest* request, std::vector<std::string>* errors) {
+  const std::string engine = arguments.value("engine", "local");
+  if (engine != "local" && engine != "slurm") {
+    errors->push_back("--engine " + engine + ": unknown; one of local, slurm would do");
+  }
+  if (engine == "slurm") {
+    FlagReader flags(arguments, {}, errors);
+    SlurmOptions& slurm = request->slurm.emplace();
+    std::optional<std::int64_t> shards;
+    flags.Number("shards", std::int64_t{1}, std::int64_t{100'000}, &shards);
+    if (shards) slurm.shards = static_cast<std::size_t>(*shards);
+    if (arguments.has("slurm")) slurm.words = arguments.values.at("slurm");
+    if (!arguments.has("output")) errors->emplace_back("--engine slurm: --output FILE is wanted");
+    if (!arguments.positional.empty() && arguments.positional.front() == "-") {
+      errors->emplace_back("--engine slurm: tasks cannot read standard input; the name of a file is wanted");
+    }
+    if (arguments.has("no-front")) errors->emplace_back("--no-front: has no effect; on Slurm nothing is skipped");
+  }
+  for (const char* flag : {"shards", "slurm"}) {
+    if (arguments.has(flag) && engine != "slurm") {
+      errors->push_back(std::string("--") + flag + " without --engine slurm; give it too");
+    }
+  }
+  if (!arguments.has("shard")) return;
+  request->shard = ShardOf(arguments.value("shard"));
+  if (!request->shard || !arguments.has("output") || arguments.has("best")) {
+    errors->push_back("--shard " + arguments.value("shard") + ": INDEX/COUNT with --output and without --best is wanted");
+  }
+}
+
 std::optional<scenarios::SweepJob> JobOf(const Arguments& arguments,
                                          const std::vector<proto::Override>& sets,
                                          proto::Diagnostics* diagnostics) {
@@ -110,6 +153,7 @@ std::optional<SweepRequest> ReadSweepRequest(const Arguments& arguments, std::os
   const std::vector<scenarios::Axis> axes = AxesOf(arguments, &errors);
   const std::vector<scenarios::Point> listed = ListedPoints(arguments, &diagnostics);
   ReadOptions(arguments, &request, &errors);
+  ReadEngine(arguments, &request, &errors);
   if (!arguments.has("over") && !arguments.has("points")) {
     errors.emplace_back("nothing is swept; --over PATH=VALUE,VALUE,... or --points FILE is wanted");
   }
@@ -143,7 +187,15 @@ scenarios::SweepIdentity IdentityOf(const SweepRequest& request) {
           {"--set", sets},
           {"the list of points", sim::ToHex(proto::DigestOf(points))},
           {"--play-all", request.play_all ? "given" : "not given"},
-          {"--best", best}};
+          {"--best", best},
+          {"the number of shards", request.shard ? std::to_string(request.shard->of) : "none"},
+          {"the shard", request.shard ? std::to_string(request.shard->index) : "none"}};
+}
+
+std::string ShardFolder(const std::string& output) { return output + ".slurm"; }
+
+std::string ShardJournal(const std::string& output, std::size_t index) {
+  return ShardFolder(output) + "/shard-" + std::to_string(index) + ".journal";
 }
 
 }  // namespace tools

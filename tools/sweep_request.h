@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "scenarios/sweep/journal.h"
 #include "scenarios/sweep/points.h"
@@ -19,6 +20,18 @@ namespace tools {
 // Of names that --output takes.
 inline constexpr std::array<const char*, 4> kSweepEndings = {".csv", ".csv.gz", ".json", ".json.gz"};
 
+// A part of a sweep: every `of`-th point, the first of which has the number `index`.
+struct Shard {
+  std::size_t index = 0, of = 1;
+  bool has(std::size_t point) const { return point % of == index; }
+};
+
+// --engine slurm.
+struct SlurmOptions {
+  std::size_t shards = 16;         // tasks of the array, at most; never more than points
+  std::vector<std::string> words;  // for sbatch
+};
+
 struct SweepRequest {
   scenarios::SweepJob job;
   scenarios::PointList list;
@@ -26,6 +39,8 @@ struct SweepRequest {
   int jobs = 1;
   bool play_all = false;
   std::string output;  // empty: standard output
+  std::optional<SlurmOptions> slurm;
+  std::optional<Shard> shard;  // of a task of such an array: its journal is all that it writes
 };
 
 // Prints every mistake; nothing where there is one.
@@ -33,6 +48,10 @@ std::optional<SweepRequest> ReadSweepRequest(const Arguments& arguments, std::os
 
 // The sweep, for its journal. Of this very program: another one may give other rows.
 scenarios::SweepIdentity IdentityOf(const SweepRequest& request);
+
+// The folder of a sweep's shards, and in it the journal of one.
+std::string ShardFolder(const std::string& output);
+std::string ShardJournal(const std::string& output, std::size_t index);
 
 }  // namespace tools
 

@@ -135,13 +135,17 @@ TEST(SweepCommand, TellsAllMistakesInOneRun) {
   const Result result = Sweep({"--over", "layout.tensr=1", "--over", "x", "--best", "time", "--jobs", "0",
                                "--output", "rows.txt", "--points", "/there/is/none"});
   EXPECT_EQ(result.status, kExitUsage);
-  for (const char* part : {"--over x: PATH=VALUE", "--best: unknown; one of step_time, cost",
-                           "--jobs: out of range", "--output rows.txt: a name that ends in",
+  for (const char* part : {"--over x: PATH=VALUE", "--best: \"time\" is unknown; one of step_time, cost",
+                           "--jobs: \"0\" is out of range", "--output rows.txt: a name that ends in",
                            "/there/is/none: there is no such file", "layout.tensr: unknown field"}) {
     EXPECT_THAT(result.err, HasSubstr(part));
   }
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(Sweep({}).err, HasSubstr("nothing is swept"));
+  EXPECT_THAT(Sweep(With({"--shards", "3"})).err, HasSubstr("--shards without --engine slurm"));
+  EXPECT_THAT(Sweep(With({"--engine", "slurm"})).err, HasSubstr("--engine slurm: --output FILE is wanted"));
+  EXPECT_THAT(Sweep(With({"--engine", "cloud"})).err, HasSubstr("--engine cloud: unknown"));
+  EXPECT_THAT(Sweep(With({"--shard", "3/3", "-o", "x.csv"})).err, HasSubstr("--shard 3/3: INDEX/COUNT"));
   EXPECT_THAT(Sweep(With({"--no-front"})).err, HasSubstr("--no-front without --best"));
 }
 
