@@ -92,9 +92,11 @@ std::string JournalOf(const SweepRequest& request) {
 // The journal of a sweep that goes to a file; what it has is in `rows` then.
 sim::Result<scenarios::Journal> OpenJournal(const SweepRequest& request, Rows* rows) {
   const std::string path = JournalOf(request);
-  const sim::Error there{request.output + " is there already, and rows are never written over; remove it to sweep anew"};
+  const sim::Error there{request.output +
+                         " is there already, and rows are never written over; remove it to sweep anew"};
   if (!request.shard && IsThere(request.output) && !IsThere(path)) return there;
-  if (const auto fault = scenarios::OutputFile::WhyNot(request.output); fault && !request.shard) return *fault;
+  if (const auto fault = scenarios::OutputFile::WhyNot(request.output); fault && !request.shard)
+    return *fault;
   auto journal = scenarios::Journal::Open(path, IdentityOf(request), rows);
   // A full journal beside the file: the program ended between the last two steps of an earlier run.
   if (journal.ok() && !request.shard && IsThere(request.output) && !IsFull(*rows)) return there;
@@ -109,7 +111,8 @@ std::optional<sim::Error> WriteRows(const SweepRequest& request, const std::vect
     file.Write(scenarios::SweepJson(request.job.name, request.list, rows, request.wanted));
   } else {
     file.Write(scenarios::SweepCsvHeader(request.list));
-    for (std::size_t i = 0; i < rows.size(); ++i) file.Write(scenarios::SweepCsvLine(request.list, i, rows[i]));
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      file.Write(scenarios::SweepCsvLine(request.list, i, rows[i]));
   }
   if (const auto finished = file.Finish(); !finished.ok()) return finished.error();
   return std::nullopt;
@@ -117,7 +120,8 @@ std::optional<sim::Error> WriteRows(const SweepRequest& request, const std::vect
 
 int Interrupted(const SweepRequest& request, const Rows& rows, std::ostream& err) {
   err << "orrery: interrupted after " << Done(rows) << " of " << rows.size() << " points";
-  if (!request.output.empty()) err << "; they are in " << JournalOf(request) << ", and the same command goes on";
+  if (!request.output.empty())
+    err << "; they are in " << JournalOf(request) << ", and the same command goes on";
   err << '\n';
   return kExitInterrupted;
 }
@@ -139,7 +143,8 @@ int PrintRows(const SweepRequest& request, const std::vector<Row>& rows, const A
   return kExitNo;
 }
 
-// Plays what is not there yet. False where not all is there then; what went wrong, if something did, is in `error`.
+// Plays what is not there yet. False where not all is there then; what went wrong, if something did, is in
+// `error`.
 bool PlayRows(const SweepRequest& request, const Arguments& arguments,
               std::optional<scenarios::Journal>* journal, Rows* rows, std::optional<sim::Error>* error,
               std::ostream& out, std::ostream& err) {
@@ -155,9 +160,8 @@ bool PlayRows(const SweepRequest& request, const Arguments& arguments,
       .go_on = [&watch] { return !watch.interrupted(); },
       .on_row = [&](const PointResult& result, bool of_play) { return keeper.Keep(result, of_play); }};
   const auto& points = request.list.points;
-  const bool full = request.wanted
-                        ? scenarios::PlayBest(request.job, points, *request.wanted, options, rows)
-                        : scenarios::PlayPoints(request.job, points, options, rows);
+  const bool full = request.wanted ? scenarios::PlayBest(request.job, points, *request.wanted, options, rows)
+                                   : scenarios::PlayPoints(request.job, points, options, rows);
   *error = keeper.error();
   return full && !*error;
 }
@@ -172,7 +176,8 @@ int RunSweep(const Arguments& arguments, std::ostream& out, std::ostream& err) {
     auto opened = OpenJournal(*request, &rows);
     if (!opened.ok()) return Fail(opened.error().message, err);
     journal.emplace(std::move(opened).value());
-    if (!arguments.has("quiet") && Done(rows) > 0) err << "orrery: goes on after " << Done(rows) << " points\n";
+    if (!arguments.has("quiet") && Done(rows) > 0)
+      err << "orrery: goes on after " << Done(rows) << " points\n";
   }
   for (std::size_t i = 0; request->shard && i < rows.size(); ++i) {
     if (!request->shard->has(i)) rows[i].emplace();  // another task's
@@ -185,7 +190,12 @@ int RunSweep(const Arguments& arguments, std::ostream& out, std::ostream& err) {
     journal->Sync();
     return kExitDone;
   }
-  return Conclude(*request, arguments, std::move(rows), [&] { if (journal) journal->Remove(); }, out, err);
+  return Conclude(
+      *request, arguments, std::move(rows),
+      [&] {
+        if (journal) journal->Remove();
+      },
+      out, err);
 }
 
 }  // namespace
@@ -207,28 +217,30 @@ int Conclude(const SweepRequest& request, const Arguments& arguments, SweepRows 
 }
 
 Command SweepCommand() {
-  return {"sweep",
-          "Plays many points of a scenario side by side, to a row each; the best of them.",
-          "[SCENARIO] --over PATH=VALUE,VALUE,... [--output FILE] [--best METRIC] [options]",
-          1,
-          {{"over", "PATH=LIST", "an axis: layout.tensor=1,2,4,8; A:B=1:x,2:y moves two; all combinations", true},
-           {"points", "FILE", "a point a line, PATH=VALUE words; each with all combinations of the axes"},
-           {"set", "PATH=VALUE", "change a field of all points", true},
-           {"output", "FILE", "write rows there (.csv, .json; .gz): after kill -9 the same command goes on", false, 'o'},
-           {"best", "METRIC", "step_time, cost or tokens_per_dollar: rank, and skip what cannot be wanted"},
-           {"no-front", "", "with --best: skip also what only the front of time, memory, cost may want"},
-           {"play-all", "", "play also what does not fit into memory"},
-           {"jobs", "N", "points at a time; else as many as processors"},
-           {"engine", "NAME", "local, or slurm: tasks of a job array, which --output must be in reach of"},
-           {"shards", "N", "with --engine slurm: tasks of the array; else 16"},
-           {"slurm", "WORD", "with --engine slurm: a word for sbatch, --slurm=--partition=cpu", true},
-           {"shard", "INDEX/COUNT", ""},
-           {"json", "", "print one JSON document"},
-           {"progress", "", "tell how far it is, also when standard error is no terminal"},
-           {"quiet", "", "tell nothing but mistakes"}},
-          "  orrery sweep llama_70b_64xh800_a --over layout.tensor=2,4,8 --over layout.pipeline=1,2,4\n"
-          "  orrery sweep my_job.textproto --over hardware=h100_sxm,h200_sxm --best step_time -o rows.csv\n",
-          RunSweep};
+  return {
+      "sweep",
+      "Plays many points of a scenario side by side, to a row each; the best of them.",
+      "[SCENARIO] --over PATH=VALUE,VALUE,... [--output FILE] [--best METRIC] [options]",
+      1,
+      {{"over", "PATH=LIST", "an axis: layout.tensor=1,2,4,8; A:B=1:x,2:y moves two; all combinations", true},
+       {"points", "FILE", "a point a line, PATH=VALUE words; each with all combinations of the axes"},
+       {"set", "PATH=VALUE", "change a field of all points", true},
+       {"output", "FILE", "write rows there (.csv, .json; .gz): after kill -9 the same command goes on",
+        false, 'o'},
+       {"best", "METRIC", "step_time, cost or tokens_per_dollar: rank, and skip what cannot be wanted"},
+       {"no-front", "", "with --best: skip also what only the front of time, memory, cost may want"},
+       {"play-all", "", "play also what does not fit into memory"},
+       {"jobs", "N", "points at a time; else as many as processors"},
+       {"engine", "NAME", "local, or slurm: tasks of a job array, which --output must be in reach of"},
+       {"shards", "N", "with --engine slurm: tasks of the array; else 16"},
+       {"slurm", "WORD", "with --engine slurm: a word for sbatch, --slurm=--partition=cpu", true},
+       {"shard", "INDEX/COUNT", ""},
+       {"json", "", "print one JSON document"},
+       {"progress", "", "tell how far it is, also when standard error is no terminal"},
+       {"quiet", "", "tell nothing but mistakes"}},
+      "  orrery sweep llama_70b_64xh800_a --over layout.tensor=2,4,8 --over layout.pipeline=1,2,4\n"
+      "  orrery sweep my_job.textproto --over hardware=h100_sxm,h200_sxm --best step_time -o rows.csv\n",
+      RunSweep};
 }
 
 }  // namespace tools

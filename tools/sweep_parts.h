@@ -19,8 +19,8 @@ namespace tools {
 using SweepRows = std::vector<std::optional<scenarios::Row>>;
 std::size_t Done(const SweepRows& rows);
 
-// Writes all rows to the request's file, prints what is to be printed, and returns the exit status. `finish` is
-// called when the file has its name: what was kept to go on from can go.
+// Writes all rows to the request's file, prints what is to be printed, and returns the exit status. `finish`
+// is called when the file has its name: what was kept to go on from can go.
 int Conclude(const SweepRequest& request, const Arguments& arguments, SweepRows rows,
              const std::function<void()>& finish, std::ostream& out, std::ostream& err);
 

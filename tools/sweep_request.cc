@@ -94,7 +94,8 @@ void ReadEngine(const Arguments& arguments, SweepRequest* request, std::vector<s
     if (!arguments.positional.empty() && arguments.positional.front() == "-") {
       errors->emplace_back("--engine slurm: tasks cannot read standard input; the name of a file is wanted");
     }
-    if (arguments.has("no-front")) errors->emplace_back("--no-front: has no effect; on Slurm nothing is skipped");
+    if (arguments.has("no-front"))
+      errors->emplace_back("--no-front: has no effect; on Slurm nothing is skipped");
   }
   for (const char* flag : {"shards", "slurm"}) {
     if (arguments.has(flag) && engine != "slurm") {
@@ -104,12 +105,12 @@ void ReadEngine(const Arguments& arguments, SweepRequest* request, std::vector<s
   if (!arguments.has("shard")) return;
   request->shard = ShardOf(arguments.value("shard"));
   if (!request->shard || !arguments.has("output") || arguments.has("best")) {
-    errors->push_back("--shard " + arguments.value("shard") + ": INDEX/COUNT with --output and without --best is wanted");
+    errors->push_back("--shard " + arguments.value("shard") +
+                      ": INDEX/COUNT with --output and without --best is wanted");
   }
 }
 
-std::optional<scenarios::SweepJob> JobOf(const Arguments& arguments,
-                                         const std::vector<proto::Override>& sets,
+std::optional<scenarios::SweepJob> JobOf(const Arguments& arguments, const std::vector<proto::Override>& sets,
                                          proto::Diagnostics* diagnostics) {
   const std::string name =
       arguments.positional.empty() ? std::string(scenarios::kDefaultScenario) : arguments.positional.front();

@@ -1,6 +1,7 @@
-// orrery sweep --engine slurm: shards of a sweep as the tasks of a Slurm job array, each with a journal of its own,
-// merged when all are there. A task that fails is submitted again, one that Slurm requeues goes on with its journal,
-// and so does this command when it is started again: it waits for an array of its own that is still there.
+// orrery sweep --engine slurm: shards of a sweep as the tasks of a Slurm job array, each with a journal of
+// its own, merged when all are there. A task that fails is submitted again, one that Slurm requeues goes on
+// with its journal, and so does this command when it is started again: it waits for an array of its own that
+// is still there.
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -60,7 +61,8 @@ class SlurmSweep {
   // The folder, for this command alone, with the script of the tasks.
   std::optional<sim::Error> Prepare() {
     if (IsThere(request_.output)) {
-      return sim::Error{request_.output + " is there already, and rows are never written over; remove it to sweep anew"};
+      return sim::Error{request_.output +
+                        " is there already, and rows are never written over; remove it to sweep anew"};
     }
     std::error_code made;
     std::filesystem::create_directories(folder_, made);
@@ -88,7 +90,8 @@ class SlurmSweep {
           return sim::Error{"shards " + ListText(missing) + " did not finish; " + folder_ +
                             "/shard-N.log says why, and the same command submits them again"};
         }
-        if (submissions++ > 0) err_ << "orrery: shards " << ListText(missing) << " did not finish; submitted again\n";
+        if (submissions++ > 0)
+          err_ << "orrery: shards " << ListText(missing) << " did not finish; submitted again\n";
         sim::Result<std::string> submitted = Submit(missing);
         if (!submitted.ok()) return submitted.error();
         job = submitted.value();
@@ -107,8 +110,8 @@ class SlurmSweep {
   }
   // Points are done, and the array goes on without this command.
   void TellInterruption() {
-    err_ << "orrery: interrupted with " << Done(rows_) << " of " << rows_.size() << " points done; job " << Waiting()
-         << " goes on, and the same command waits for it\n";
+    err_ << "orrery: interrupted with " << Done(rows_) << " of " << rows_.size() << " points done; job "
+         << Waiting() << " goes on, and the same command waits for it\n";
   }
 
  private:
@@ -127,7 +130,8 @@ class SlurmSweep {
     }
     if (request_.play_all) words += " --play-all";
     return "#!/bin/bash\n"
-           "# A task of the array: the shard of its number, on the processors and in the memory that it was given.\n"
+           "# A task of the array: the shard of its number, on the processors and in the memory that it was "
+           "given.\n"
            "if [[ -n ${SLURM_MEM_PER_NODE:-} ]]; then ulimit -v $((SLURM_MEM_PER_NODE * 1024)); fi\n"
            "exec " +
            words + " --output=" + InQuotes(request_.output) + " --shard=\"$SLURM_ARRAY_TASK_ID/" +
@@ -142,7 +146,8 @@ class SlurmSweep {
       const auto contents = scenarios::ReadJournal(path);
       if (!contents.ok() || contents.value().identity.empty()) continue;  // not begun
       if (const auto foreign = scenarios::Foreign(contents.value(), IdentityOfShard(shard))) {
-        return sim::Error{path + ": is of another sweep: " + *foreign + "; remove " + folder_ + " to start anew"};
+        return sim::Error{path + ": is of another sweep: " + *foreign + "; remove " + folder_ +
+                          " to start anew"};
       }
       for (const auto& [point, row] : contents.value().rows) {
         if (point < rows_.size()) rows_[point] = row;
@@ -176,8 +181,12 @@ class SlurmSweep {
   }
 
   sim::Result<std::string> Submit(const std::vector<std::size_t>& shards) const {
-    std::vector<std::string> words = {"sbatch", "--parsable", "--job-name=orrery-sweep", "--requeue",
-                                      "--array=" + ListText(shards), "--output=" + folder_ + "/shard-%a.log"};
+    std::vector<std::string> words = {"sbatch",
+                                      "--parsable",
+                                      "--job-name=orrery-sweep",
+                                      "--requeue",
+                                      "--array=" + ListText(shards),
+                                      "--output=" + folder_ + "/shard-%a.log"};
     words.insert(words.end(), request_.slurm->words.begin(), request_.slurm->words.end());
     words.push_back(folder_ + "/task.sh");
     const ChildResult result = RunChild(words);
@@ -199,7 +208,8 @@ class SlurmSweep {
       const bool forgotten = queue.output.find("Invalid job id") != std::string::npos;
       const bool answered = queue.status == 0 || forgotten;
       if (!answered && ++without_answer > kLooksWithoutAnswer) {
-        return sim::Error{"squeue: " + FirstLine(queue.output) + "; job " + job + " may go on, and the same command waits for it"};
+        return sim::Error{"squeue: " + FirstLine(queue.output) + "; job " + job +
+                          " may go on, and the same command waits for it"};
       }
       if (answered) without_answer = 0;
       if (const auto error = Collect()) return error;
@@ -221,7 +231,8 @@ class SlurmSweep {
 
 }  // namespace
 
-int RunOnSlurm(const SweepRequest& request, const Arguments& arguments, std::ostream& out, std::ostream& err) {
+int RunOnSlurm(const SweepRequest& request, const Arguments& arguments, std::ostream& out,
+               std::ostream& err) {
   SlurmSweep sweep(request, arguments, err);
   if (const auto error = sweep.Prepare()) return Fail(error->message, err);
   {
@@ -236,7 +247,8 @@ int RunOnSlurm(const SweepRequest& request, const Arguments& arguments, std::ost
       return kExitInterrupted;
     }
   }
-  return Conclude(request, arguments, sweep.TakeRows(), [&] { sweep.RemoveFolder(); }, out, err);
+  return Conclude(
+      request, arguments, sweep.TakeRows(), [&] { sweep.RemoveFolder(); }, out, err);
 }
 
 }  // namespace tools

@@ -13,8 +13,8 @@
 
 namespace scenarios {
 
-// A line each: "point", from 1; a column a swept field, named by its path; RowColumns. Cells as RFC 4180 quotes
-// them, lines end in "\n"; what is not known is empty.
+// A line each: "point", from 1; a column a swept field, named by its path; RowColumns. Cells as RFC 4180
+// quotes them, lines end in "\n"; what is not known is empty.
 std::string SweepCsvHeader(const PointList& list);
 std::string SweepCsvLine(const PointList& list, std::size_t point, const Row& row);
 

@@ -119,8 +119,8 @@ std::string UtilisationCsv(const std::vector<UtilisationRow>& rows) {
   }
   text += ",refused\n";
   for (const UtilisationRow& row : rows) {
-    text += std::to_string(row.devices) + ',' + CsvCell(row.topology) + ',' + std::to_string(row.batch) + ',' +
-            std::to_string(row.sequence);
+    text += std::to_string(row.devices) + ',' + CsvCell(row.topology) + ',' + std::to_string(row.batch) +
+            ',' + std::to_string(row.sequence);
     if (!row.utilisation) {
       text += std::string(16, ',') + ',' + CsvCell(row.refused) + '\n';
       continue;

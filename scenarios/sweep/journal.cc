@@ -29,8 +29,7 @@ sim::Error CannotWrite(const std::string& path) {
 }
 
 std::string ChecksumOf(std::string_view text) {
-  const uLong crc =
-      crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
+  const uLong crc = crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
   return sim::ToHex(crc).substr(8);
 }
 
@@ -183,7 +182,8 @@ std::optional<sim::Error> Journal::Add(const PointResult& result) {
     const std::string digest = sim::ToHex(file.digest);
     const auto [known, is_new] = files_.emplace(file.path, digest);
     if (!is_new && known->second != digest) {
-      return sim::Error{file.path + " has changed while the sweep ran, and earlier rows are of what it was; remove " +
+      return sim::Error{file.path +
+                        " has changed while the sweep ran, and earlier rows are of what it was; remove " +
                         path_ + " to start anew"};
     }
     if (!is_new) continue;

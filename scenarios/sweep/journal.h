@@ -31,11 +31,11 @@ using SweepIdentity = std::vector<std::pair<std::string, std::string>>;
 
 // What a journal holds.
 struct JournalContents {
-  SweepIdentity identity;                      // empty: not even the first record is whole
-  std::map<std::string, std::string> files;    // that rows came from, and their digests
+  SweepIdentity identity;                    // empty: not even the first record is whole
+  std::map<std::string, std::string> files;  // that rows came from, and their digests
   std::vector<std::pair<std::size_t, Row>> rows;
-  std::size_t whole_bytes = 0;                 // of the records that are whole
-  std::size_t torn_bytes = 0;                  // behind them
+  std::size_t whole_bytes = 0;  // of the records that are whole
+  std::size_t torn_bytes = 0;   // behind them
 };
 
 // Fails where there is no such file, or where its first record is whole and is none of a journal.
@@ -46,8 +46,8 @@ std::optional<std::string> Foreign(const JournalContents& contents, const SweepI
 
 class Journal {
  public:
-  // Goes on with the journal at `path`, whose rows go to where `rows` has none, or begins it. Fails where it is
-  // another sweep's, where another run writes it, and where it cannot be written.
+  // Goes on with the journal at `path`, whose rows go to where `rows` has none, or begins it. Fails where it
+  // is another sweep's, where another run writes it, and where it cannot be written.
   static sim::Result<Journal> Open(const std::string& path, const SweepIdentity& identity,
                                    std::vector<std::optional<Row>>* rows);
   Journal(Journal&& other) noexcept;

@@ -11,13 +11,13 @@
 // and the way back its backward through them, which everything on s comes before. What a forward sends in the
 // tensor group lies between two kernels, so it counts too, at the rate of the devices' links.
 //
-// Where that is not so, less is counted: without a gradient norm steps of different stages overlap, so that the
-// stage with least work counts, and no ways; micro-batches that enter at both ends have no way; split
+// Where that is not so, less is counted: without a gradient norm steps of different stages overlap, so that
+// the stage with least work counts, and no ways; micro-batches that enter at both ends have no way; split
 // backwards leave weight gradients for the way back; joined steps and products in pieces have others' kernels
 // beside what they send.
 //
-// Leaves out: what experts, context ranks, data ranks, the host and saves add. So it is low for jobs that they
-// dominate, and still a bound.
+// Leaves out: what experts, context ranks, data ranks, the host and saves add. So it is low for jobs that
+// they dominate, and still a bound.
 
 #ifndef SCENARIOS_SWEEP_LOWER_BOUND_H_
 #define SCENARIOS_SWEEP_LOWER_BOUND_H_

@@ -34,7 +34,8 @@ sim::Result<Axis> ParseAxis(const std::string& text);
 
 // A point a line, PATH=VALUE words with blanks between them; "#" begins a comment. Blanks between quotes or
 // brackets are part of a value. Tells every line that is none.
-std::vector<Point> ReadPoints(const std::string& file, std::string_view text, proto::Diagnostics* diagnostics);
+std::vector<Point> ReadPoints(const std::string& file, std::string_view text,
+                              proto::Diagnostics* diagnostics);
 
 struct PointList {
   std::vector<std::string> paths;  // that any point sets, as they come up

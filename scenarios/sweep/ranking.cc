@@ -65,9 +65,8 @@ std::vector<Ranked> RankingOf(const std::vector<Row>& rows, Metric metric) {
     const std::optional<Merit> merit = ruler.Of(rows[i], *rows[i].step_time);
     if (merit) ranking.push_back({.row = i, .merit = *merit});
   }
-  std::stable_sort(ranking.begin(), ranking.end(), [](const Ranked& a, const Ranked& b) {
-    return a.merit.by_metric < b.merit.by_metric;
-  });
+  std::stable_sort(ranking.begin(), ranking.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.merit.by_metric < b.merit.by_metric; });
   for (Ranked& one : ranking) one.on_front = OnFront(one.merit, ranking);
   return ranking;
 }

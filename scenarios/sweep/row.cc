@@ -8,8 +8,8 @@
 namespace scenarios {
 namespace {
 
-constexpr std::array<RowStatus, 6> kStatuses = {RowStatus::kOk,       RowStatus::kDoesNotFit,
-                                                RowStatus::kSkipped,  RowStatus::kTooLarge,
+constexpr std::array<RowStatus, 6> kStatuses = {RowStatus::kOk,          RowStatus::kDoesNotFit,
+                                                RowStatus::kSkipped,     RowStatus::kTooLarge,
                                                 RowStatus::kNotPlayable, RowStatus::kRefused};
 
 // Breakdown columns: what the device does, what the step waits for.

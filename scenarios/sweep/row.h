@@ -36,9 +36,9 @@ struct Row {
   std::optional<std::int64_t> devices, tensor, context, pipeline, virtual_stages, expert, data;
   std::optional<std::int64_t> global_batch, micro_batch, micro_batches;  // sequences; a step's of a data rank
   std::optional<std::int64_t> sequence_length;                           // tokens
-  std::optional<sim::Bytes> memory, memory_limit;       // of the fullest stage's rank; usable of a device
-  std::optional<sim::Duration> least_step_time;         // no play takes less; lower_bound.h
-  std::optional<double> usd_per_device_hour;            // where the scenario has a price
+  std::optional<sim::Bytes> memory, memory_limit;  // of the fullest stage's rank; usable of a device
+  std::optional<sim::Duration> least_step_time;    // no play takes less; lower_bound.h
+  std::optional<double> usd_per_device_hour;       // where the scenario has a price
 
   // Of what was played; as in Report.
   std::optional<sim::Duration> step_time;       // without saves
@@ -60,13 +60,14 @@ void Describe(const Scenario& scenario, Row* row);
 // Those of what was played; kOk where it fits.
 void TakeReport(const Report& report, Row* row);
 
-// A row as a line of a table: texts that RowOf reads back, to the last digit. Numbers are decimal, times exact
-// to the picosecond; what is not known is empty.
+// A row as a line of a table: texts that RowOf reads back, to the last digit. Numbers are decimal, times
+// exact to the picosecond; what is not known is empty.
 struct Cell {
   std::string text;
   bool is_number = false;
 };
-std::vector<std::string> RowColumns();  // their names, which carry units; none is a field of proto/scenario.proto
+std::vector<std::string>
+RowColumns();  // their names, which carry units; none is a field of proto/scenario.proto
 std::vector<Cell> CellsOf(const Row& row);
 std::optional<Row> RowOf(const std::vector<std::string>& cells);  // nothing where one cannot be read
 

@@ -69,7 +69,8 @@ TEST(SweepCommand, PrintsARowAPointInTheOrderOfTheGrid) {
   EXPECT_THAT(CellOf(table, 2, "reason"), HasSubstr("not a multiple of micro 8"));
   EXPECT_EQ(CellOf(table, 2, "step_time_s"), "");
   // The same as orrery run says of it.
-  const Result run = RunWords({"run", "seed27_example", "--json", "--set", "batch.global=16", "--set", "model.layers=2"});
+  const Result run =
+      RunWords({"run", "seed27_example", "--json", "--set", "batch.global=16", "--set", "model.layers=2"});
   const auto report = nlohmann::json::parse(run.out);
   EXPECT_EQ(CellOf(table, 5, "digest"), report["digest"]);
   EXPECT_DOUBLE_EQ(std::stod(CellOf(table, 5, "step_time_s")), report["step_time_s"].get<double>());
@@ -111,8 +112,8 @@ TEST(SweepCommand, RanksByMoneyOnlyWithAPrice) {
   const Result none = Sweep(With({"--best", "cost"}));
   EXPECT_EQ(none.status, kExitUsage);
   EXPECT_THAT(none.err, HasSubstr("--set price.usd_per_device_hour=2.5 gives one"));
-  const std::vector<std::string> price = {"--set", "price.usd_per_device_hour=3600",
-                                          "--set", "price.source.title=mine"};
+  const std::vector<std::string> price = {"--set", "price.usd_per_device_hour=3600", "--set",
+                                          "price.source.title=mine"};
   std::vector<std::string> words = With({"--best", "tokens_per_dollar"});
   words.insert(words.end(), price.begin(), price.end());
   const Result priced = Sweep(words);

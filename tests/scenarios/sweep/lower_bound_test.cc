@@ -72,8 +72,8 @@ TEST(LowerBound, IsBelowTheStepOfEveryScenarioOfTheCatalogue) {
   for (const proto::CatalogueFile& entry : Catalogue()) {
     for (const char* launches : {"CUDA_GRAPHS", "EAGER"}) {
       proto::Diagnostics diagnostics;
-      const auto scenario = LoadScenario(std::string(entry.name),
-                                         {{1, "training.launches", launches, ""}}, &diagnostics);
+      const auto scenario =
+          LoadScenario(std::string(entry.name), {{1, "training.launches", launches, ""}}, &diagnostics);
       if (!scenario) continue;
       const auto stages = PlanStages(*scenario, CostModelOf(*scenario));
       if (EstimateOf(*scenario, stages).tasks > kMostTasks) continue;

@@ -67,15 +67,16 @@ TEST(Points, OfAFileAreRefusedAtTheirLine) {
   proto::Diagnostics diagnostics;
   ReadPoints("p.txt", "a=1\nb\nc=1 c=2\n=4\n", &diagnostics);
   EXPECT_THAT(diagnostics.errors(),
-              ElementsAre(HasSubstr("p.txt:2: \"b\" is not PATH=VALUE"),
-                          HasSubstr("p.txt:3: c is set twice"), HasSubstr("p.txt:4: \"=4\" is not")));
+              ElementsAre(HasSubstr("p.txt:2: \"b\" is not PATH=VALUE"), HasSubstr("p.txt:3: c is set twice"),
+                          HasSubstr("p.txt:4: \"=4\" is not")));
   proto::Diagnostics empty;
   ReadPoints("p.txt", "# nothing\n", &empty);
   EXPECT_THAT(empty.errors(), ElementsAre(HasSubstr("there is no point")));
 }
 
 TEST(Points, AreRefusedWhereAPathIsSweptTwiceOrThereAreTooMany) {
-  EXPECT_THAT(PointsOf({}, {AxisOf("a=1"), AxisOf("b:a=1:2")}).error().message, HasSubstr("a is swept twice"));
+  EXPECT_THAT(PointsOf({}, {AxisOf("a=1"), AxisOf("b:a=1:2")}).error().message,
+              HasSubstr("a is swept twice"));
   EXPECT_THAT(PointsOf({{{"a", "1"}}}, {AxisOf("a=1")}).error().message, HasSubstr("a is swept twice"));
   std::string thousand = "=0";
   for (int i = 1; i < 1001; ++i) thousand += ',' + std::to_string(i);

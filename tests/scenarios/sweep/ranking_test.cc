@@ -69,8 +69,10 @@ std::vector<Row> RandomRows(std::uint64_t seed, std::size_t count) {
 bool BeatenBySome(const Row& row, const std::vector<Row>& rows) {
   for (const Row& other : rows) {
     const auto cost = [](const Row& r) { return *r.devices * r.step_time->ps(); };
-    const bool no_worse = other.step_time <= row.step_time && other.memory <= row.memory && cost(other) <= cost(row);
-    const bool better = other.step_time < row.step_time || other.memory < row.memory || cost(other) < cost(row);
+    const bool no_worse =
+        other.step_time <= row.step_time && other.memory <= row.memory && cost(other) <= cost(row);
+    const bool better =
+        other.step_time < row.step_time || other.memory < row.memory || cost(other) < cost(row);
     if (no_worse && better) return true;
   }
   return false;

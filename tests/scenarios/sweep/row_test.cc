@@ -64,8 +64,8 @@ TEST(SweepRow, IsNotReadFromWhatIsNone) {
   EXPECT_FALSE(RowOf(bad));
   EXPECT_FALSE(RowOf({good.begin(), good.end() - 1}));
   const std::vector<std::string> columns = RowColumns();
-  const auto step = static_cast<std::size_t>(
-      std::find(columns.begin(), columns.end(), "step_time_s") - columns.begin());
+  const auto step =
+      static_cast<std::size_t>(std::find(columns.begin(), columns.end(), "step_time_s") - columns.begin());
   for (const std::string text : {"x", "1.0000000000001", "1.-2", ".5"}) {
     bad = good;
     bad[step] = text;

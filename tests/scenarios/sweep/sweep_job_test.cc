@@ -20,11 +20,12 @@ std::vector<std::string> ErrorsOf(const SweepJob& job, const std::vector<std::st
 }
 
 TEST(SweepJob, TakesEveryFieldOfAllFourFilesForAnAxis) {
-  EXPECT_THAT(ErrorsOf(SmallJob(), {"layout.tensor=1,2", "model=llama_7b,llama3_8b", "hardware=h100_sxm",
-                                    "devices=8", "hardware.node.nics=4", "topology.rail_optimised.uplinks_per_leaf=16",
-                                    "training.recompute=FULL", "nccl.environment=[\"NCCL_ALGO=Ring\"]",
-                                    "topology.faults[0].rate_factor=0.5", "model.kv_heads=8"}),
-              ElementsAre());
+  EXPECT_THAT(
+      ErrorsOf(SmallJob(), {"layout.tensor=1,2", "model=llama_7b,llama3_8b", "hardware=h100_sxm", "devices=8",
+                            "hardware.node.nics=4", "topology.rail_optimised.uplinks_per_leaf=16",
+                            "training.recompute=FULL", "nccl.environment=[\"NCCL_ALGO=Ring\"]",
+                            "topology.faults[0].rate_factor=0.5", "model.kv_heads=8"}),
+      ElementsAre());
 }
 
 TEST(SweepJob, RefusesFieldsAndValuesThatNoScenarioHasInOneRun) {
@@ -32,8 +33,8 @@ TEST(SweepJob, RefusesFieldsAndValuesThatNoScenarioHasInOneRun) {
                                     "devices=8,many", "model.layers=4"}),
               ElementsAre(HasSubstr("--set model.layers: is swept as well"),
                           HasSubstr("layout.tensr: unknown field; did you mean layout.tensor?"),
-                          HasSubstr("model.hiden: unknown field"),
-                          HasSubstr("devices: many is not a number"), HasSubstr("did you mean FULL?")));
+                          HasSubstr("model.hiden: unknown field"), HasSubstr("devices: many is not a number"),
+                          HasSubstr("did you mean FULL?")));
 }
 
 TEST(SweepJob, LoadsAPointOverItsSets) {

@@ -33,8 +33,7 @@ inline PointList PointsOfAxes(const std::vector<std::string>& texts) {
 
 // 36 layouts: some do not divide, some do not fit into memory, most play.
 inline PointList SmallPoints() {
-  return PointsOfAxes({"layout.tensor=1,2,8", "layout.pipeline=1,2,4", "batch.micro=1,2,32",
-                       "devices=8,16"});
+  return PointsOfAxes({"layout.tensor=1,2,8", "layout.pipeline=1,2,4", "batch.micro=1,2,32", "devices=8,16"});
 }
 
 using Rows = std::vector<std::optional<Row>>;
