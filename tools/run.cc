@@ -86,6 +86,7 @@ sim::Result<scenarios::RunResult> Play(const scenarios::Scenario& scenario, cons
                                        std::ostream& err) {
   ProgressLine line(err, ProgressLine::StyleOf(arguments, err));
   return scenarios::Run(scenario, {.log_rates = outputs.trace.has_value() && !outputs.trace->counters.empty(),
+                                   .fold = !outputs.trace.has_value(),
                                    .memory_limit = MemoryForARun(),
                                    .go_on = [&](const scenarios::RunProgress& progress) {
                                      line.Show(progress);
@@ -117,7 +118,7 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   scenarios::Report& report = run.report;
   report.nccl_version = sim::ToText(scenario.device.nccl.version);
   report.collectives =
-      scenarios::CollectivesOf(scenario, run.steps.program, sim::Rank(report.breakdown_rank));
+      scenarios::CollectivesOf(scenario, run.steps, sim::Rank(report.breakdown_rank));
   report.kernels = scenarios::KernelsOf(scenario, sim::Rank(report.breakdown_rank));
   report.verdict = scenarios::MakeVerdict(scenario, report, job->reload);
   if (outputs.report) {

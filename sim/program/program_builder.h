@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/base/result.h"
@@ -40,6 +41,9 @@ class ProgramBuilder {
  public:
   // REQUIRES: every capacity >= 1 kB/s
   ProgramBuilder(std::uint32_t ranks, std::vector<ByteRate> link_capacity);
+
+  // Ranks that have no tasks because others are played for them; see Program::plays_for.
+  void PlayRanksFor(std::vector<std::uint32_t> plays_for) { program_.plays_for = std::move(plays_for); }
 
   StreamId AddStream(Rank rank, StreamKind kind);
   std::uint16_t Name(std::string_view name);  // the id of a name, for labels
