@@ -1,9 +1,11 @@
 #include "scenarios/sweep/look.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
 #include "scenarios/estimate.h"
+#include "scenarios/fold.h"
 #include "scenarios/kernel_costs.h"
 #include "scenarios/run.h"
 #include "scenarios/stage_memory.h"
@@ -18,6 +20,13 @@ std::string GibOf(sim::Bytes bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f GiB", sim::Number(bytes.count()) / (1 << 30));
   return text;
+}
+
+// Why a run failed.
+bool IsTooLarge(const Scenario& scenario, double memory_limit) {
+  const std::vector<StagePlan> stages = PlanStages(scenario, CostModelOf(scenario));
+  const std::optional<Fold> fold = FoldOf(scenario, stages);
+  return RefuseToSimulate(scenario, stages, memory_limit, fold ? &*fold : nullptr).has_value();
 }
 
 }  // namespace
@@ -39,12 +48,13 @@ Look LookAt(const SweepJob& job, const Point& point, double memory_limit, bool p
     row.reason = GibOf(*row.memory) + " a device of " + GibOf(*row.memory_limit);
     if (!play_all) return look;
   }
-  if (const auto refusal = RefuseToSimulate(scenario, stages, memory_limit)) {
+  if (const auto refusal = RefuseToFold(scenario, stages, memory_limit)) {
     row.status = RowStatus::kTooLarge;
     row.reason = refusal->message;
     return look;
   }
-  look.bytes = EstimateOf(scenario, stages).memory_bytes;
+  // Of all ranks: what folding leaves takes about as long to find as to play.
+  look.bytes = std::min(EstimateOf(scenario, stages).memory_bytes, memory_limit);
   look.scenario = *std::move(loaded.scenario);
   return look;
 }
@@ -54,7 +64,7 @@ std::optional<Row> Play(const Look& look, double memory_limit, const std::functi
   const sim::Result<RunResult> run = Run(*look.scenario, {.memory_limit = memory_limit, .go_on = ask});
   Row row = look.row;
   if (!run.ok()) {
-    row.status = RowStatus::kNotPlayable;
+    row.status = IsTooLarge(*look.scenario, memory_limit) ? RowStatus::kTooLarge : RowStatus::kNotPlayable;
     row.reason = run.error().message;
     return row;
   }
