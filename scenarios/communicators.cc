@@ -148,8 +148,8 @@ sim::TrafficDescription Communicators::Lower(GroupId id, const Collective& colle
 // channel takes is left out.
 sim::TrafficDescription Communicators::Lower(const PointToPoint& send) const {
   const std::uint32_t devices[] = {send.from.value(), send.to.value()};
-  sim::TrafficDescription traffic = LowerCollective(scenario_.fabric, scenario_.device,
-                                                    sim::CollectiveKind::kSendRecv, send.size, devices);
+  sim::TrafficDescription traffic =
+      LowerCollective(scenario_.fabric, scenario_.device, sim::CollectiveKind::kSendRecv, send.size, devices);
   traffic.taken = {};
   return traffic;
 }

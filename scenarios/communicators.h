@@ -77,8 +77,8 @@ class Communicators {
 
   // One side of a send. Both sides name the same `slot`, a number of the caller's below `slots` of Reserve.
   void ReserveSlots(std::size_t slots) { slots_.assign(slots, sim::CommunicationId::None()); }
-  sim::TaskId SendOrReceive(std::size_t slot, const PointToPoint& send, sim::StreamId stream, sim::Label label,
-                            sim::TaskId after);
+  sim::TaskId SendOrReceive(std::size_t slot, const PointToPoint& send, sim::StreamId stream,
+                            sim::Label label, sim::TaskId after);
 
   // What has been issued in a group, and sent: one of each traffic, in order of their keys.
   std::vector<Collective> IssuedIn(GroupId group) const;

@@ -20,8 +20,8 @@ struct Estimate {
   double memory_bytes = 0;  // of this program while it runs
 };
 
-// From the plans alone: no task is made. Of the ranks that act in a fold, where there is one. Transfer by transfer (Fidelity::kChunk)
-// each transfer of a collective counts as a task, and weighs more.
+// From the plans alone: no task is made. Of the ranks that act in a fold, where there is one. Transfer by
+// transfer (Fidelity::kChunk) each transfer of a collective counts as a task, and weighs more.
 Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stages,
                     const Fold* fold = nullptr);
 

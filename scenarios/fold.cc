@@ -6,6 +6,7 @@
 #include "scenarios/job_builder.h"
 #include "scenarios/offload.h"
 #include "scenarios/rank_builder.h"
+#include "sim/analysis/intervals.h"
 #include "sim/base/digest.h"
 #include "sim/program/equitable.h"
 
@@ -13,8 +14,10 @@ namespace scenarios {
 namespace {
 
 bool IsFolded(const Scenario& scenario) {
-  return scenario.layout.ranks() > 1 && scenario.fidelity == Fidelity::kFlow && !scenario.checkpoint &&
-         !UsesHosts(scenario);
+  constexpr std::int64_t kMostInGroups = 2'000'000'000;  // 100,000 ranks in groups of 3,125: 10 s
+  const std::int64_t ranks = scenario.layout.ranks();
+  return ranks > 1 && ranks <= kMostInGroups / scenario.layout.copies() &&
+         scenario.fidelity == Fidelity::kFlow && !scenario.checkpoint && !UsesHosts(scenario);
 }
 
 // Which of a rank's groups are one and the same: by group, the first that it is.
@@ -29,16 +32,24 @@ std::vector<std::uint32_t> RolesOf(const std::vector<GroupId>& joined) {
 
 class Folder {
  public:
-  Folder(const Scenario& scenario, const std::vector<StagePlan>& stages)
-      : scenario_(scenario), layout_(scenario.layout), builder_(scenario, stages, nullptr, &joining_) {}
+  Folder(const Scenario& scenario, const std::vector<StagePlan>& stages, bool apart,
+         const std::function<bool()>& go_on)
+      : scenario_(scenario),
+        layout_(scenario.layout),
+        apart_(apart),
+        go_on_(go_on),
+        builder_(scenario, stages, nullptr, &joining_) {}
 
   std::optional<Fold> Find() {
-    JoinGroups();
+    if (!JoinGroups()) return std::nullopt;
     WriteOneOfEach();
-    ListCollectives();
+    if (!ListCollectives()) return std::nullopt;
     ListSends();
+    for (sim::JointTraffic& joint : traffics_) joint.apart = apart_ && IsKeptApart(joint);
     const auto partition = sim::PartitionOf(colours_, traffics_, CapacitiesOf(scenario_.fabric));
     Fold fold{.acting = partition.rank, .plays_for = {}, .carrying = partition.link};
+    fold.apart =
+        std::any_of(traffics_.begin(), traffics_.end(), [](const auto& joint) { return joint.apart; });
     if (2 * fold.acting_ranks() > layout_.ranks()) return std::nullopt;
     auto merged = sim::MergedTraffics(partition, traffics_);
     if (!merged) return std::nullopt;
@@ -50,6 +61,12 @@ class Folder {
   }
 
  private:
+  // A loss, a norm of gradients.
+  bool IsKeptApart(const sim::JointTraffic& joint) const {
+    constexpr sim::Bytes kMost(1024);
+    return joint.members.size() == static_cast<std::size_t>(layout_.ranks()) && joint.traffic.size <= kMost;
+  }
+
   // What a rank's tasks depend on, beside whom it meets.
   std::uint64_t ColourOf(sim::Rank rank, const std::vector<GroupId>& joined) const {
     sim::Digest digest;
@@ -61,29 +78,34 @@ class Folder {
     return digest.value();
   }
 
-  void JoinGroups() {
+  bool Stops(sim::Rank rank) const { return rank.value() % 256 == 0 && go_on_ && !go_on_(); }
+
+  bool JoinGroups() {
     for (const sim::Rank rank : layout_.AllRanks()) {
+      if (Stops(rank)) return false;
       joining_ = {builder_.job().world};
       RankBuilder(builder_.job(), rank);
       colours_.push_back(ColourOf(rank, joining_));
       joined_.push_back(joining_);
       example_.push_back(first_of_.try_emplace(colours_.back(), rank).first->second);
     }
+    return true;
   }
 
   void WriteOneOfEach() {
     for (const sim::Rank rank : layout_.AllRanks()) {
       if (example_[rank.pos()] != rank) continue;
       RankBuilder(builder_.job(), rank).Build();
-      builder_.CloseRank();
+      builder_.DropRank();
     }
   }
 
   // A group moves what the groups move that its members' examples have in the same roles.
-  void ListCollectives() {
+  bool ListCollectives() {
     const Communicators& communicators = builder_.communicators();
     std::vector<std::vector<Collective>> issued;  // by group; none but of examples
     for (const sim::Rank rank : layout_.AllRanks()) {
+      if (Stops(rank)) return false;
       const std::vector<GroupId>& mine = joined_[rank.pos()];
       const std::vector<GroupId>& example = joined_[example_[rank.pos()].pos()];
       const std::vector<std::uint32_t> roles = RolesOf(mine);
@@ -97,12 +119,13 @@ class Folder {
         for (const Collective& collective : moves) Seat(group, collective, {rank, role});
       }
     }
+    return true;
   }
 
   void Seat(GroupId group, const Collective& collective, sim::JointTraffic::Member member) {
     const Communicators& communicators = builder_.communicators();
-    const auto [at, is_new] = of_group_[group.pos()].try_emplace(communicators.KeyOf(collective),
-                                                                 static_cast<std::uint32_t>(traffics_.size()));
+    const auto next = static_cast<std::uint32_t>(traffics_.size());
+    const auto [at, is_new] = of_group_[group.pos()].try_emplace(communicators.KeyOf(collective), next);
     if (is_new) traffics_.push_back({communicators.Lower(group, collective), {}});
     traffics_[at->second].members.push_back(member);
   }
@@ -120,15 +143,16 @@ class Folder {
             column[static_cast<std::size_t>(layout_.Coordinate(other, Dimension::kPipeline))];
         const bool sends = send.from == example;
         const PointToPoint mine{sends ? rank : partner, sends ? partner : rank, send.size};
-        const auto [at, is_new] = send_.try_emplace(mine, static_cast<std::uint32_t>(traffics_.size()));
+        const auto next = static_cast<std::uint32_t>(traffics_.size());
+        const auto [at, is_new] = send_.try_emplace(mine, next);
         if (is_new) traffics_.push_back({builder_.communicators().Lower(mine), {}});
         traffics_[at->second].members.push_back({rank, sends ? kSender : kReceiver});
       }
     }
   }
 
-  // For each group that an acting rank joins, the first one that moves the same. Fails where that would be the
-  // same one for two groups of a rank.
+  // For each group that an acting rank joins, the first one that moves the same. Fails where that would be
+  // the same one for two groups of a rank.
   bool AddGroups(const sim::EquitablePartition& partition, std::vector<sim::TrafficDescription>& merged,
                  Fold* fold) const {
     const Communicators& communicators = builder_.communicators();
@@ -171,15 +195,17 @@ class Folder {
 
   const Scenario& scenario_;
   const Layout& layout_;
+  const bool apart_;
+  const std::function<bool()>& go_on_;
   std::vector<GroupId> joining_;
   JobBuilder builder_;
-  std::vector<std::uint64_t> colours_;         // by rank
+  std::vector<std::uint64_t> colours_;           // by rank
   std::map<std::uint64_t, sim::Rank> first_of_;  // by colour
-  std::vector<sim::Rank> example_;             // by rank: the first of its colour
-  std::vector<std::vector<GroupId>> joined_;   // by rank, in order; the first is all ranks
+  std::vector<sim::Rank> example_;               // by rank: the first of its colour
+  std::vector<std::vector<GroupId>> joined_;     // by rank, in order; the first is all ranks
   std::vector<sim::JointTraffic> traffics_;
   std::vector<std::map<CollectiveKey, std::uint32_t>> of_group_;  // traffics
-  std::map<PointToPoint, std::uint32_t> send_;                            // likewise
+  std::map<PointToPoint, std::uint32_t> send_;                    // likewise
 };
 
 }  // namespace
@@ -190,9 +216,39 @@ std::int64_t Fold::acting_ranks() const {
   return ranks;
 }
 
-std::optional<Fold> FoldOf(const Scenario& scenario, const std::vector<StagePlan>& stages) {
+std::optional<Fold> FoldOf(const Scenario& scenario, const std::vector<StagePlan>& stages, bool apart,
+                           const std::function<bool()>& go_on) {
   if (!IsFolded(scenario)) return std::nullopt;
-  return Folder(scenario, stages).Find();
+  return Folder(scenario, stages, apart, go_on).Find();
+}
+
+bool MovedApart(const Fold& fold, const sim::Program& program, const sim::Timeline& timeline) {
+  if (!fold.apart) return true;
+  const auto on_copies = [&](const sim::Traffic& traffic) {
+    const std::uint32_t first_use = program.flows[traffic.first_flow].first_use;
+    return program.flows[traffic.first_flow].uses > 0 &&
+           program.uses[first_use].link.pos() >= fold.carrying.size();
+  };
+  std::vector<sim::Interval> apart, others;
+  for (std::size_t c = 0; c < program.communications.size(); ++c) {
+    const sim::Traffic& traffic = program.traffics[program.communications[c].traffic.pos()];
+    if (traffic.flows == 0) continue;
+    const sim::TaskId seat = program.seats_of(sim::CommunicationId(c)).front();
+    const sim::Interval moving{timeline.begin[c] + traffic.latency, timeline.end[seat.pos()]};
+    (on_copies(traffic) ? apart : others).push_back(moving);
+  }
+  std::sort(apart.begin(), apart.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
+  const auto meet = [](const sim::Interval& a, const sim::Interval& b) {
+    return a.from < b.to && b.from < a.to;
+  };
+  for (std::size_t i = 1; i < apart.size(); ++i) {
+    if (meet(apart[i - 1], apart[i])) return false;
+  }
+  return std::none_of(others.begin(), others.end(), [&](const sim::Interval& other) {
+    auto at = std::upper_bound(apart.begin(), apart.end(), other.from,
+                               [](sim::Time from, const sim::Interval& a) { return from < a.to; });
+    return at != apart.end() && meet(*at, other);
+  });
 }
 
 }  // namespace scenarios

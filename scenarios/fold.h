@@ -5,11 +5,16 @@
 // groups, write the same tasks. Which of those ranks meet others at the same times depends on the fabric: all
 // that all groups move is lowered to links, and sim::PartitionOf tells apart what the links tell apart. A
 // digest of a folded run equals that of the whole one; fold_test.cc compares both.
+//
+// The few bytes that all ranks reduce at the end of a step go over trees, on which hardly two ranks are
+// alike. As a rule nothing else moves then, so they are put on copies of the links and tell nobody apart;
+// MovedApart looks whether it was so.
 
 #ifndef SCENARIOS_FOLD_H_
 #define SCENARIOS_FOLD_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -20,6 +25,7 @@
 #include "scenarios/stage_plan.h"
 #include "sim/base/index.h"
 #include "sim/program/program_builder.h"
+#include "sim/program/timeline.h"
 
 namespace scenarios {
 
@@ -34,6 +40,8 @@ struct Fold {
   std::map<std::pair<std::vector<sim::Rank>, CollectiveKey>, sim::TrafficDescription> collectives;
   std::map<PointToPoint, sim::TrafficDescription> sends;
 
+  bool apart = false;  // something is put on copies of the links, which stand behind them
+
   bool Acts(sim::Rank rank) const { return acting[rank.pos()] == rank; }
   std::int64_t acting_ranks() const;
   const std::vector<sim::Rank>& GroupFor(const std::vector<sim::Rank>& ranks) const {
@@ -41,9 +49,16 @@ struct Fold {
   }
 };
 
-// None where fewer than half of the ranks are others' like, and for what is not folded: checkpoints, offload to
-// hosts, and transfers of chunks.
-std::optional<Fold> FoldOf(const Scenario& scenario, const std::vector<StagePlan>& stages);
+// None where fewer than half of the ranks are others' like, and for what is not folded: checkpoints, offload
+// to hosts, transfers of chunks, and data parallelism over so many ranks that to list all groups takes
+// minutes. With `apart`, what MovedApart is to be asked about may be put on copies. `go_on` is asked now and
+// then; when it says no, there is none.
+std::optional<Fold> FoldOf(const Scenario& scenario, const std::vector<StagePlan>& stages, bool apart = true,
+                           const std::function<bool()>& go_on = {});
+
+// Whether nothing else moved while what is on copies of links did: then the run is that of all ranks.
+// REQUIRES: the program is written with the fold
+bool MovedApart(const Fold& fold, const sim::Program& program, const sim::Timeline& timeline);
 
 }  // namespace scenarios
 

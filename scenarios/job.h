@@ -48,10 +48,10 @@ struct Job {
   const std::vector<std::vector<sim::PipelineStep>>* orders;  // by stage
   GroupId world;                                              // all ranks, in order
   Names names;
-  CheckpointWriter* saves = nullptr;    // null: nothing is saved
-  sim::Duration launch_operation = {};  // of a communication, on a rank's host; zero: launches are free
-  sim::Duration further_launch = {};    // of one that an operation issues beside others, as pieces
-  const Fold* fold = nullptr;           // null: all ranks are written
+  CheckpointWriter* saves = nullptr;       // null: nothing is saved
+  sim::Duration launch_operation = {};     // of a communication, on a rank's host; zero: launches are free
+  sim::Duration further_launch = {};       // of one that an operation issues beside others, as pieces
+  const Fold* fold = nullptr;              // null: all ranks are written
   std::vector<GroupId>* joined = nullptr;  // if not null, takes the groups that ranks join, in order
 };
 

@@ -7,10 +7,22 @@
 #include "scenarios/pipeline_transfers.h"
 
 namespace scenarios {
+namespace {
+
+std::vector<sim::ByteRate> Capacities(const Scenario& scenario, const Fold* fold) {
+  std::vector<sim::ByteRate> capacities = CapacitiesOf(scenario.fabric);
+  const std::size_t links = capacities.size();
+  if (fold == nullptr || !fold->apart) return capacities;
+  capacities.reserve(2 * links);
+  for (std::size_t link = 0; link < links; ++link) capacities.push_back(capacities[link]);
+  return capacities;
+}
+
+}  // namespace
 
 JobBuilder::JobBuilder(const Scenario& scenario, const std::vector<StagePlan>& stages, const Fold* fold,
                        std::vector<GroupId>* joined)
-    : builder_(static_cast<std::uint32_t>(scenario.layout.ranks()), CapacitiesOf(scenario.fabric)),
+    : builder_(static_cast<std::uint32_t>(scenario.layout.ranks()), Capacities(scenario, fold)),
       communicators_(scenario, &builder_, fold),
       orders_(OrderOf(scenario.pipeline).stages),
       saves_(scenario.checkpoint ? std::make_unique<CheckpointWriter>(scenario, &builder_) : nullptr),

@@ -27,6 +27,8 @@ class JobBuilder {
   const Communicators& communicators() const { return communicators_; }
   // What has been written since the last call is all of one rank.
   void CloseRank();
+  // It was written to see what it moves: no task of it stays.
+  void DropRank() { builder_.DropScript(); }
   // Fails as the program's builder does, and where members of a group did not agree.
   sim::Result<sim::Program> Build() &&;
 

@@ -85,9 +85,9 @@ sim::TaskId PipelineTransfers::Transfer(std::int64_t step, const sim::PipelineSt
   const std::uint16_t name = forward ? job_.names.send : job_.names.send_gradient;
   const sim::Label label = LabelOf(name, at.microbatch);
   const std::vector<sim::TaskId> launch = tape_->LaunchCommunication(label);
-  const sim::TaskId seat = job_.communicators->SendOrReceive(
-      static_cast<std::size_t>(slot), send, tape_->stream(stream, back), label,
-      sends || batched_ ? tape_->last() : sim::TaskId::None());
+  const sim::TaskId seat =
+      job_.communicators->SendOrReceive(static_cast<std::size_t>(slot), send, tape_->stream(stream, back),
+                                        label, sends || batched_ ? tape_->last() : sim::TaskId::None());
   for (const sim::TaskId task : launch) job_.builder->After(seat, task);
   tape_->Communicate(seat);
   return seat;

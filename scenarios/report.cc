@@ -83,8 +83,8 @@ void AddStages(const Scenario& scenario, const StepProgram& steps, const sim::Ti
                     .parameters = plan.held.total().total(),
                     .rank = busiest.value(),
                     .busy = rank_times[busiest.pos()].compute_busy,
-                    .mean_busy = sim::Duration::Picoseconds(all_busy.ps() /
-                                                            (scenario.layout.ranks() / scenario.layout.pipeline)),
+                    .mean_busy = sim::Duration::Picoseconds(
+                        all_busy.ps() / (scenario.layout.ranks() / scenario.layout.pipeline)),
                     .breakdown = PartsOf(sim::BreakdownOf(steps.program, timeline, predecessors, busiest,
                                                           times.WindowOf(busiest))),
                     .memory = memory.parts,
@@ -115,7 +115,8 @@ void AddTiers(const Scenario& scenario, const StepProgram& steps, const sim::Tim
       const topologies::Link& link = scenario.fabric.links[l];
       if (link.tier != tier) continue;
       ++row.links;
-      const sim::Bytes carried = bytes.window[steps.fold ? steps.fold->carrying[l].pos() : l];
+      sim::Bytes carried = bytes.window[steps.fold ? steps.fold->carrying[l].pos() : l];
+      if (steps.fold && steps.fold->apart) carried = carried + bytes.window[scenario.fabric.links.size() + l];
       const double used = sim::Utilisation(carried, link.capacity, period.length());
       row.mean_utilisation += used;
       if (used <= row.max_utilisation) continue;
@@ -334,6 +335,7 @@ Report MakeReport(const Scenario& scenario, const StepProgram& steps, const sim:
   report.digest = timeline.digest;
   report.tasks = steps.program.TasksOfAllRanks();
   report.events = timeline.events;
+  report.ranks_played = steps.fold ? steps.fold->acting_ranks() : scenario.layout.ranks();
   report.step_time = times.step_time();
   report.steady = times.steady;
   AddRates(scenario, &report);

@@ -11,6 +11,8 @@ Command BudgetCommand();
 Command CalibrateCommand();
 Command CheckCommand();
 Command CollectiveCommand();
+Command CompareCommand();
+Command ExplainCommand();
 Command ImportCommand();
 Command KernelCommand();
 Command ListCommand();

@@ -59,7 +59,7 @@ Look LookAt(const SweepJob& job, const Point& point, double memory_limit, bool p
   return look;
 }
 
-std::optional<Row> Play(const Look& look, double memory_limit, const std::function<bool()>& go_on) {
+std::optional<Row> PlayLook(const Look& look, double memory_limit, const std::function<bool()>& go_on) {
   const auto ask = [&](const RunProgress&) { return !go_on || go_on(); };
   const sim::Result<RunResult> run = Run(*look.scenario, {.memory_limit = memory_limit, .go_on = ask});
   Row row = look.row;

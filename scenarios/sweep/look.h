@@ -25,7 +25,7 @@ struct Look {
 Look LookAt(const SweepJob& job, const Point& point, double memory_limit, bool play_all);
 
 // The row of its play; nothing where go_on said no.
-std::optional<Row> Play(const Look& look, double memory_limit, const std::function<bool()>& go_on);
+std::optional<Row> PlayLook(const Look& look, double memory_limit, const std::function<bool()>& go_on);
 
 }  // namespace scenarios
 

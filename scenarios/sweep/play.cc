@@ -109,7 +109,7 @@ class Player {
     std::optional<Row> row = look->row;
     if (look->scenario) {
       room_.Enter(look->bytes);
-      row = Play(*look, options_.memory_limit, [&] { return GoesOn(); });
+      row = PlayLook(*look, options_.memory_limit, [&] { return GoesOn(); });
       room_.Leave(look->bytes);
     }
     if (row) Keep({point, *std::move(row), std::move(look->files)}, true);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/analysis/slow_down.h"
+
 namespace sim {
 namespace {
 
@@ -29,12 +31,7 @@ TaskId LastSeat(const Program& program, const Timeline& timeline, CommunicationI
 void AddWork(const Program& program, TaskId task, Interval all, Interval part, CriticalPath& path) {
   const auto task_class = static_cast<std::size_t>(program.row(task).task_class);
   path.work[task_class] += part.length();
-  // A piece cut by the period counts its share of the stretch, rounded down.
-  const Duration alone = program.times_of(task).alone;
-  if (all.length() <= alone) return;
-  const Wide stretch = (all.length() - alone).ps();
-  path.slowed +=
-      Duration::Picoseconds(static_cast<std::int64_t>(stretch * part.length().ps() / all.length().ps()));
+  path.slowed += StretchOf(program, task, all, part);
 }
 
 void AddTraffic(const Program& program, TaskId seat, Interval all, Interval part, CriticalPath& path) {

@@ -63,7 +63,9 @@ class Refinement {
       digest.Add(traffic_[t]).Add(members);
       for (const FlowDescription& flow : traffics_[t].traffic.flows) {
         std::uint64_t uses = ++flow_number;
-        for (const Use& use : flow.uses) uses += Pair(link_[use.link.pos()], use.weight);
+        if (!traffics_[t].apart) {
+          for (const Use& use : flow.uses) uses += Pair(link_[use.link.pos()], use.weight);
+        }
         digest.Add(uses);
       }
       traffic_[t] = digest.value();
@@ -72,6 +74,7 @@ class Refinement {
     for (std::size_t t = 0; t < traffics_.size(); ++t) {
       for (const JointTraffic::Member& member : traffics_[t].members)
         ranks[member.rank.pos()] += Pair(traffic_[t], member.role);
+      if (traffics_[t].apart) continue;
       std::uint64_t flow_colour = traffic_[t];
       for (const FlowDescription& flow : traffics_[t].traffic.flows) {
         flow_colour = Mix(flow_colour + 1);
@@ -108,6 +111,17 @@ EquitablePartition PartitionOf(std::vector<std::uint64_t> colour_of_rank,
   return Refinement(std::move(colour_of_rank), traffics, capacity).Run();
 }
 
+namespace {
+
+TrafficDescription OnCopies(TrafficDescription traffic, std::size_t links) {
+  for (FlowDescription& flow : traffic.flows) {
+    for (Use& use : flow.uses) use.link = LinkId(use.link.pos() + links);
+  }
+  return traffic;
+}
+
+}  // namespace
+
 std::optional<std::vector<TrafficDescription>> MergedTraffics(const EquitablePartition& partition,
                                                               std::span<const JointTraffic> traffics) {
   std::vector<TrafficDescription> merged(traffics.size());
@@ -119,6 +133,10 @@ std::optional<std::vector<TrafficDescription>> MergedTraffics(const EquitablePar
     if (lowest == t) {
       merged[t] = traffic;
       for (FlowDescription& flow : merged[t].flows) flow.uses.clear();
+    }
+    if (traffics[t].apart) {
+      merged[t] = OnCopies(traffic, partition.link.size());
+      continue;
     }
     for (std::size_t f = 0; f < traffic.flows.size(); ++f) {
       for (const Use& use : traffic.flows[f].uses) {

@@ -3,8 +3,9 @@
 // A partition is equitable where all ranks of a class sit in equally many traffics of each class, and all
 // links of a class carry equally many flows of each class with equal weights. Ranks that do the same work in
 // the same order, and whose communications are of one class each, then do it at the same times: by induction
-// over the instants of a simulation, for max-min shares of a link depend on the classes of its flows alone. So
-// one rank and one link of each class are enough to play, with the flows of all that cross that link added up.
+// over the instants of a simulation, for max-min shares of a link depend on the classes of its flows alone.
+// So one rank and one link of each class are enough to play, with the flows of all that cross that link added
+// up.
 //
 // Colour refinement finds the coarsest one: what looks alike is told apart by its neighbours until nothing
 // changes. Colours are 64-bit digests, so two different ones are taken for equal once in 10^19 pairs.
@@ -31,6 +32,10 @@ struct JointTraffic {
   };
   TrafficDescription traffic;
   std::vector<Member> members;
+  // It moves when nothing else does, so links do not tell apart what it crosses. Merged, it is on copies of
+  // links, which nothing else uses: those of PartitionOf behind them, in order. Whoever says so looks, in
+  // the timeline, whether it was so.
+  bool apart = false;
 };
 
 // The lowest of each class, by rank, traffic and link.

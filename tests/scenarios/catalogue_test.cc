@@ -38,19 +38,19 @@ TEST(ScenarioCatalogue, EveryEntryIsLegalAndCalledAsItsFile) {
 TEST(ScenarioCatalogue, HasWhatIsPromised) {
   std::vector<std::string> names;
   for (const proto::CatalogueFile& entry : Catalogue()) names.emplace_back(entry.name);
-  EXPECT_THAT(names, ElementsAre("checkpoint_backlog", "deepseek_v2_256xh800", "deepseek_v2_l4_8xb200",
-                                 "deepseek_v2_l4_8xb200_pp2", "deepseek_v3_2048xh800", "gpt3_175b_64xa100",
-                                 "gpt_oss_120b_64xb200", "gpt_oss_120b_64xh100", "llama3_405b_16384xh100",
-                                 "llama3_70b_64xh100_fp8", "llama3_8b_8xh100", "llama_70b_64xh800_a",
-                                 "llama_70b_64xh800_b", "llama_70b_64xh800_c", "llama_70b_64xh800_checkpoint",
-                                 "llama_70b_64xh800_pp2", "llama_70b_64xh800_pp4", "llama_7b_256xh800",
-                                 "mcore_gpt_16b_192xh100", "mcore_gpt_1_7b_48xh100", "mcore_gpt_7_1b_96xh100",
-                                 "megatron_22b_8xa100_full", "megatron_22b_8xa100_sp_selective",
-                                 "mixtral_8x7b_64xh100", "moe_1_8t_1024xh800", "mpt_13b_16xh100",
-                                 "mpt_13b_64xh100", "mpt_13b_8xa100", "mpt_30b_32xh100", "mpt_7b_8xa100",
-                                 "qwen3_30b_a3b_16xh100", "sc21_gpt_18b_256xa100", "sc21_gpt_1_7b_32xa100",
-                                 "sc21_gpt_3_6b_64xa100", "sc21_gpt_7_5b_128xa100", "seed27_example",
-                                 "zero_bubble_1_5b_8xa100", "zero_bubble_6_2b_8xa100"));
+  EXPECT_THAT(
+      names,
+      ElementsAre(
+          "checkpoint_backlog", "deepseek_v2_256xh800", "deepseek_v2_l4_8xb200", "deepseek_v2_l4_8xb200_pp2",
+          "deepseek_v3_2048xh800", "gpt3_175b_64xa100", "gpt3_175b_768xh100", "gpt_oss_120b_64xb200",
+          "gpt_oss_120b_64xh100", "llama3_405b_16384xh100", "llama3_70b_64xh100_fp8", "llama3_8b_8xh100",
+          "llama_70b_64xh800_a", "llama_70b_64xh800_b", "llama_70b_64xh800_c", "llama_70b_64xh800_checkpoint",
+          "llama_70b_64xh800_pp2", "llama_70b_64xh800_pp4", "llama_7b_256xh800", "mcore_gpt_16b_192xh100",
+          "mcore_gpt_1_7b_48xh100", "mcore_gpt_7_1b_96xh100", "megatron_22b_8xa100_full",
+          "megatron_22b_8xa100_sp_selective", "mixtral_8x7b_64xh100", "moe_1_8t_1024xh800", "mpt_13b_16xh100",
+          "mpt_13b_64xh100", "mpt_13b_8xa100", "mpt_30b_32xh100", "mpt_7b_8xa100", "qwen3_30b_a3b_16xh100",
+          "sc21_gpt_18b_256xa100", "sc21_gpt_1_7b_32xa100", "sc21_gpt_3_6b_64xa100", "sc21_gpt_7_5b_128xa100",
+          "seed27_example", "zero_bubble_1_5b_8xa100", "zero_bubble_6_2b_8xa100"));
 }
 
 // Textbook, 17.7.2: 1,024 sequences of 4,096 tokens are 4.19 million tokens a step.
