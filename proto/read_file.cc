@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -5,6 +6,7 @@
 
 #include "proto/syntax.h"
 #include "proto/text_reader.h"
+#include "sim/base/digest.h"
 
 namespace proto {
 
@@ -24,6 +26,23 @@ std::string RefuseBytes(std::string_view text) {
 }
 
 }  // namespace
+
+std::uint64_t DigestOf(std::string_view bytes) {
+  constexpr std::size_t kWord = 8;
+  sim::Digest digest;
+  for (std::size_t at = 0; at < bytes.size(); at += kWord) {
+    std::uint64_t word = 0;
+    for (std::size_t i = std::min(bytes.size(), at + kWord); i-- > at;) {
+      word = word << 8 | static_cast<unsigned char>(bytes[i]);
+    }
+    digest.Add(word);
+  }
+  return digest.Add(bytes.size()).value();
+}
+
+void Diagnostics::Read(const std::string& path, std::string_view bytes) {
+  files_.push_back({path, DigestOf(bytes)});
+}
 
 bool ReadFile(const std::string& path, std::string* text, Diagnostics* diagnostics) {
   constexpr std::uintmax_t kMaxBytes = 64u << 20;
@@ -48,6 +67,7 @@ bool ReadFile(const std::string& path, std::string* text, Diagnostics* diagnosti
     text->append(block, 0, static_cast<std::size_t>(in.gcount()));
     if (text->size() > kMaxBytes) return refuse("the file is larger than 64 MiB, the most that is read");
   }
+  diagnostics->Read(path, *text);
   const std::string wrong = RefuseBytes(*text);
   return wrong.empty() || refuse(wrong);
 }

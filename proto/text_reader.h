@@ -4,6 +4,7 @@
 #ifndef PROTO_TEXT_READER_H_
 #define PROTO_TEXT_READER_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +17,13 @@ class Descriptor;
 
 namespace proto {
 
+// A file that was read: what comes of it may change with it.
+struct InputFile {
+  std::string path;
+  std::uint64_t digest = 0;  // of its bytes
+};
+std::uint64_t DigestOf(std::string_view bytes);
+
 // Everything wrong with one input, in the order found. Reading goes on after
 // an error, so that one run reports all of them.
 class Diagnostics {
@@ -24,14 +32,19 @@ class Diagnostics {
   // Control characters become spaces, and very long lines are cut.
   void Error(const std::string& place, const std::string& what);
   void Warning(const std::string& place, const std::string& what);
+  // Called by ReadFile.
+  void Read(const std::string& path, std::string_view bytes);
 
   bool ok() const { return errors_.empty(); }
   const std::vector<std::string>& errors() const { return errors_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
+  // Those that ReadFile read, in that order; the catalogues are no files.
+  const std::vector<InputFile>& files() const { return files_; }
 
  private:
   std::vector<std::string> errors_;
   std::vector<std::string> warnings_;
+  std::vector<InputFile> files_;
 };
 
 class Document;

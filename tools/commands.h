@@ -19,6 +19,7 @@ Command ListCommand();
 Command PlanCommand();
 Command RunCommand();
 Command ScheduleCommand();
+Command SweepCommand();
 Command TimelineCommand();
 Command TopologyCommand();
 Command UtilisationCommand();

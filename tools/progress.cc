@@ -1,9 +1,11 @@
 #include "tools/progress.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ostream>
+#include <iostream>
 
 #include "scenarios/output/report_text.h"
 
@@ -35,6 +37,15 @@ std::string ProgressText(const scenarios::RunProgress& progress, double elapsed_
   return text;
 }
 
+std::string ProgressText(const PointProgress& progress, double elapsed_s) {
+  const auto count = [](std::size_t n) { return scenarios::CountText(static_cast<std::int64_t>(n)); };
+  std::string text = count(progress.done) + " of " + count(progress.of) + " points";
+  const std::size_t own = progress.done - progress.before;
+  if (own == 0) return text;
+  const double each_s = elapsed_s / static_cast<double>(own);
+  return text + ", " + LeftText(each_s * static_cast<double>(progress.of - progress.done)) + " left";
+}
+
 ProgressLine::ProgressLine(std::ostream& err, Style style)
     : err_(err), style_(style), began_(Clock::now()), last_(began_) {}
 
@@ -42,22 +53,41 @@ ProgressLine::~ProgressLine() {
   if (shown_ && style_ == Style::kInPlace) err_ << kWipe << std::flush;
 }
 
-void ProgressLine::Show(const scenarios::RunProgress& progress) {
-  if (style_ == Style::kNone) return;
+ProgressLine::Style ProgressLine::StyleOf(const Arguments& arguments, const std::ostream& err) {
+  if (arguments.has("quiet")) return Style::kNone;
+  if (&err == &std::cerr && isatty(STDERR_FILENO) != 0) return Style::kInPlace;
+  return arguments.has("progress") ? Style::kLines : Style::kNone;
+}
+
+bool ProgressLine::IsDue() {
   const Clock::time_point now = Clock::now();
-  if (progress.phase != phase_) {
-    phase_ = progress.phase;
-    began_ = now;
-  }
-  if (now - last_ < kBetweenLines) return;
+  if (now - last_ < kBetweenLines) return false;
   last_ = now;
+  return true;
+}
+
+double ProgressLine::elapsed_s() const { return std::chrono::duration<double>(last_ - began_).count(); }
+
+void ProgressLine::Print(const std::string& text) {
   shown_ = true;
-  const std::string text = ProgressText(progress, std::chrono::duration<double>(now - began_).count());
   if (style_ == Style::kInPlace) {
     err_ << kWipe << text << std::flush;
   } else {
     err_ << text << std::endl;
   }
+}
+
+void ProgressLine::Show(const scenarios::RunProgress& progress) {
+  if (style_ == Style::kNone) return;
+  if (progress.phase != phase_) {
+    phase_ = progress.phase;
+    began_ = Clock::now();
+  }
+  if (IsDue()) Print(ProgressText(progress, elapsed_s()));
+}
+
+void ProgressLine::Show(const PointProgress& progress) {
+  if (style_ != Style::kNone && IsDue()) Print(ProgressText(progress, elapsed_s()));
 }
 
 }  // namespace tools

@@ -1,9 +1,6 @@
 // orrery run: one scenario, played event by event and reported.
 
-#include <unistd.h>
-
 #include <cstdlib>
-#include <iostream>
 #include <optional>
 #include <ostream>
 
@@ -55,17 +52,11 @@ int WriteTrace(const scenarios::Scenario& scenario, const scenarios::RunResult& 
   return kExitDone;
 }
 
-ProgressLine::Style StyleOf(const Arguments& arguments, const std::ostream& err) {
-  if (arguments.has("quiet")) return ProgressLine::Style::kNone;
-  if (&err == &std::cerr && isatty(STDERR_FILENO) != 0) return ProgressLine::Style::kInPlace;
-  return arguments.has("progress") ? ProgressLine::Style::kLines : ProgressLine::Style::kNone;
-}
-
 // Builds, simulates and reads, with progress, until Ctrl-C.
 sim::Result<scenarios::RunResult> Play(const scenarios::Scenario& scenario, const Arguments& arguments,
                                        const Outputs& outputs, const InterruptWatch& watch,
                                        std::ostream& err) {
-  ProgressLine line(err, StyleOf(arguments, err));
+  ProgressLine line(err, ProgressLine::StyleOf(arguments, err));
   return scenarios::Run(scenario, {.log_rates = outputs.trace.has_value() && !outputs.trace->counters.empty(),
                                    .fold = !outputs.trace.has_value() && !arguments.has("all-ranks"),
                                    .memory_limit = MemoryForARun(),

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "scenarios/output/csv_cell.h"
 #include "scenarios/output/report_text.h"
 
 namespace scenarios {
@@ -55,14 +56,6 @@ std::string LineOf(const UtilisationRow& row) {
   line += Format(" %11s %6.4f", TimeText(row.step_time).c_str(), row.utilisation->u);
   for (const Factor& factor : FactorsOf(*row.utilisation)) line += Format(" %6.4f", factor.value);
   return line + "  " + LongestWait(*row.utilisation) + (row.fits ? "\n" : "; does not fit\n");
-}
-
-// A field of CSV: quoted where it has to be.
-std::string Quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
 }
 
 Json RowJson(const UtilisationRow& row) {
@@ -126,10 +119,10 @@ std::string UtilisationCsv(const std::vector<UtilisationRow>& rows) {
   }
   text += ",refused\n";
   for (const UtilisationRow& row : rows) {
-    text += std::to_string(row.devices) + ',' + Quoted(row.topology) + ',' + std::to_string(row.batch) + ',' +
-            std::to_string(row.sequence);
+    text += std::to_string(row.devices) + ',' + CsvCell(row.topology) + ',' + std::to_string(row.batch) +
+            ',' + std::to_string(row.sequence);
     if (!row.utilisation) {
-      text += std::string(16, ',') + ',' + Quoted(row.refused) + '\n';
+      text += std::string(16, ',') + ',' + CsvCell(row.refused) + '\n';
       continue;
     }
     text += Format(",%.12g,%.12g,%s,%.17g", row.step_time.seconds(), row.mean_step_time.seconds(),

@@ -35,9 +35,10 @@ const std::vector<Layer>& Layers() {
        {"scenarios", "scenarios/compare", "models", "hardware", "topologies", "sim", "proto"}},
       {"scenarios/verdict",
        {"scenarios", "scenarios/budget", "models", "hardware", "topologies", "sim", "proto"}},
+      {"scenarios/sweep", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       {"scenarios/output",
        {"scenarios", "scenarios/budget", "scenarios/compare", "scenarios/explain", "scenarios/plan",
-        "scenarios/verdict", "models", "hardware", "topologies", "sim", "proto"},
+        "scenarios/sweep", "scenarios/verdict", "models", "hardware", "topologies", "sim", "proto"},
        true},
       {"scenarios/calibration",
        {"scenarios", "scenarios/published", "models", "hardware", "topologies", "sim", "proto"}},
@@ -46,8 +47,8 @@ const std::vector<Layer>& Layers() {
       {"scenarios/import", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       {"tools",
        {"scenarios", "scenarios/budget", "scenarios/calibration", "scenarios/compare", "scenarios/explain",
-        "scenarios/import", "scenarios/output", "scenarios/plan", "scenarios/published", "scenarios/verdict",
-        "models", "hardware", "topologies", "topologies/import", "sim", "proto"},
+        "scenarios/import", "scenarios/output", "scenarios/plan", "scenarios/published", "scenarios/sweep",
+        "scenarios/verdict", "models", "hardware", "topologies", "topologies/import", "sim", "proto"},
        false},
   };
   return layers;

@@ -29,6 +29,13 @@ TEST(ProgressText, NamesThePhaseThePartAndTheTimeLeft) {
             "simulating: 100.0 % of 5 tasks, 0 s left");
 }
 
+// 10 points of its own in 20 s; those that were done before say nothing of the time.
+TEST(ProgressText, OfASweepCountsItsOwnPointsForTheTimeLeft) {
+  EXPECT_EQ(ProgressText(PointProgress{.done = 0, .of = 500}, 1), "0 of 500 points");
+  EXPECT_EQ(ProgressText(PointProgress{.done = 110, .of = 500, .before = 100}, 20),
+            "110 of 500 points, 13 min 0 s left");
+}
+
 TEST(ProgressLine, SaysNothingInTheFirstHalfSecond) {
   std::ostringstream err;
   {
