@@ -34,8 +34,11 @@ const std::vector<Layer>& Layers() {
        {"scenarios", "scenarios/budget", "models", "hardware", "topologies", "sim", "proto"}},
       {"scenarios/output",
        {"scenarios", "scenarios/budget", "scenarios/plan", "scenarios/verdict", "models", "hardware",
-        "topologies", "sim", "proto"},
+        "scenarios/scale", "topologies", "sim", "proto"},
        true},
+      {"scenarios/scale",
+       {"scenarios", "scenarios/plan", "scenarios/published", "scenarios/verdict", "models", "hardware",
+        "topologies", "sim", "proto"}},
       {"scenarios/calibration",
        {"scenarios", "scenarios/published", "models", "hardware", "topologies", "sim", "proto"}},
       {"scenarios/published", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
@@ -43,8 +46,8 @@ const std::vector<Layer>& Layers() {
       {"scenarios/import", {"scenarios", "models", "hardware", "topologies", "sim", "proto"}, true},
       {"tools",
        {"scenarios", "scenarios/budget", "scenarios/calibration", "scenarios/import", "scenarios/output",
-        "scenarios/plan", "scenarios/published", "scenarios/verdict", "models", "hardware", "topologies",
-        "topologies/import", "sim", "proto"},
+        "scenarios/plan", "scenarios/published", "scenarios/scale", "scenarios/verdict", "models", "hardware",
+        "topologies", "topologies/import", "sim", "proto"},
        false},
   };
   return layers;
