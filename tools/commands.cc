@@ -3,9 +3,9 @@
 namespace tools {
 
 std::vector<Command> Commands() {
-  return {RunCommand(),    CheckCommand(),       BudgetCommand(),   PlanCommand(),     CollectiveCommand(),
-          KernelCommand(), UtilisationCommand(), ListCommand(),     ScheduleCommand(), TopologyCommand(),
-          ImportCommand(), ValidateCommand(),    CalibrateCommand()};
+  return {RunCommand(),      CheckCommand(),       BudgetCommand(),   PlanCommand(),     CollectiveCommand(),
+          KernelCommand(),   UtilisationCommand(), ScaleCommand(),    ListCommand(),     ScheduleCommand(),
+          TopologyCommand(), ImportCommand(),      ValidateCommand(), CalibrateCommand()};
 }
 
 }  // namespace tools

@@ -16,6 +16,7 @@ Command KernelCommand();
 Command ListCommand();
 Command PlanCommand();
 Command RunCommand();
+Command ScaleCommand();
 Command ScheduleCommand();
 Command TopologyCommand();
 Command UtilisationCommand();
