@@ -197,7 +197,7 @@ void Judge(const Curve& curve, const LogFit& found, Fit* fit) {
     const double off = Ln(point.value / curve.points.front().value) - mean;
     total += off * off;
   }
-  if (total > 0) fit->r_squared = 1 - found.sum_of_squares / total;
+  if (total > 0) fit->r_squared = std::max(1 - found.sum_of_squares / total, 0.0);
   const auto k = static_cast<double>(found.coefficients.size() + 1);  // and the spread
   if (n - k - 1 <= 0) {
     fit->no_aicc =

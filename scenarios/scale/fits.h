@@ -50,7 +50,8 @@ struct Fit {
   std::vector<Parameter> parameters;
   std::size_t points = 0, degrees = 0;
   double spread = 0;                // standard deviation of the relative errors; 0.01 is 1 %
-  std::optional<double> r_squared;  // of the logarithms of the curve's quantity; none where all are equal
+  std::optional<double> r_squared;  // of the logarithms of the curve's quantity, 0 where their mean says
+                                    // more; none where all are equal
   // Corrected information criterion (Hurvich and Tsai, Biometrika 76(2), 1989), with the spread as one more
   // parameter; smaller is better. Fits closer than 1e-9 count as that close. None where there are not
   // enough points, which `no_aicc` tells.
