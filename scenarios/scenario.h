@@ -176,7 +176,7 @@ struct Scenario {
   // Of the scenario's file with --set and preset, and behind "topology." of the topology's: paths of
   // proto/scenario.proto.
   std::vector<proto::FieldValue> fields;
-  std::vector<std::string> warnings;   // legal but unwise, one sentence each
+  std::vector<std::string> warnings;  // legal but unwise, one sentence each
 };
 
 // What one rank executes of each layer.

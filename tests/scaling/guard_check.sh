@@ -1,6 +1,6 @@
 #!/bin/bash
-# The guard of docs/scaling.md with the real program, as a user's CI runs it: a curve that holds, a NIC's latency
-# that somebody changes in a copy of the catalogue, a change that is agreed on.
+# The guard of docs/scaling.md with the real program, as a user's CI runs it: a curve that holds, a NIC's
+# latency that somebody changes in a copy of the catalogue, a change that is agreed on.
 # Usage: guard_check.sh SOURCE FOLDER ORRERY
 set -euo pipefail
 source=$1 folder=$2 export_orrery=$3

@@ -169,7 +169,8 @@ std::string Published(const std::vector<CurveReport>& mosaic, const std::vector<
               "devices, and wider "
               "products are faster: MFU rises. So this is no curve of one job, and the rule is not spoken "
               "to. Its "
-              "points are few enough that 95 % of a prediction for 1,024 devices is any MFU at all:") +
+              "points are few enough that the 95 % interval of a prediction for 1,024 devices ends above a "
+              "whole:") +
           "\n\n" + LossTable(h100);
   for (const Extrapolated& one : h100[0].extrapolated) {
     if (one.law != Law::kPerDecade) continue;
