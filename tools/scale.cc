@@ -193,7 +193,9 @@ scenarios::ScaleReport Simulated(const Job& job, const Request& request, const I
     if (run.value().interruption) return sim::Error{"interrupted"};
     return std::move(run).value().report;
   };
-  report.rows = scenarios::RunScale(s, request.scale, job.reload, play, request.threads);
+  report.rows =
+      scenarios::RunScale(s, request.scale, job.reload, play,
+                          {.threads = request.threads, .stopped = [&] { return watch.interrupted(); }});
   scenarios::Curve curve = scenarios::CurveOf(report.rows, request.scale.scaling);
   if (!curve.points.empty()) {
     report.curves.push_back(scenarios::ReportOn(std::move(curve), request.extrapolate));

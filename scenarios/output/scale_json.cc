@@ -1,4 +1,5 @@
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@ using Json = nlohmann::ordered_json;
 
 // Nine digits: those behind them are the compiler's.
 Json Rounded(double value) {
+  if (!std::isfinite(value)) return nullptr;
   std::array<char, 40> text;
   std::snprintf(text.data(), text.size(), "%.9g", value);
   return Json::parse(text.data());

@@ -55,9 +55,10 @@ class Search {
       : scenario_(scenario), devices_(devices), batch_(batch), reload_(reload) {}
 
   // Those that load and fit, the lowest bound first.
-  std::vector<Looked> Look() {
+  std::vector<Looked> Look(const std::function<bool()>& stopped) {
     std::vector<Looked> looked;
     for (const LayoutChoice& layout : ChoicesFor(scenario_)) {
+      if (stopped()) break;
       auto one = LookAt(layout);
       if (one.ok()) {
         looked.push_back(std::move(one).value());
@@ -98,13 +99,15 @@ class Search {
 }  // namespace
 
 sim::Result<BestPlay> BestLayout(const Scenario& scenario, std::int64_t devices, std::int64_t batch,
-                                 const Reload& reload, const PlayOne& play) {
+                                 const Reload& reload, const PlayOne& play,
+                                 const std::function<bool()>& stopped) {
   Search search(scenario, devices, batch, reload);
-  std::vector<Looked> looked = search.Look();
+  std::vector<Looked> looked = search.Look(stopped);
   std::string why_not = search.why_not();
   std::optional<BestPlay> best;
   std::int64_t played = 0;
   for (Looked& one : looked) {
+    if (stopped()) return sim::Error{"interrupted"};
     if (best && one.bound_s >= best->report.step_time.seconds()) break;
     if (played == kMostPlays) {
       ++best->left;
@@ -120,6 +123,7 @@ sim::Result<BestPlay> BestLayout(const Scenario& scenario, std::int64_t devices,
       best = BestPlay{std::move(one.scenario), report.value()};
     }
   }
+  if (stopped()) return sim::Error{"interrupted"};
   if (!best) return sim::Error{"no layout on " + std::to_string(devices) + " devices: " + why_not};
   best->fit = static_cast<std::int64_t>(looked.size());
   best->played = played;

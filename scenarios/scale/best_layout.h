@@ -29,9 +29,10 @@ using PlayOne = std::function<sim::Result<Report>(const Scenario&)>;
 // that load and fit into memory are played in the order of their closed-form bounds (candidate.h) until no
 // bound is below the best play: so it is the best of all of them, unless kMostPlays ended the search. Of
 // equals the first.
-// Error: none loads, fits or plays.
+// Error: none loads, fits or plays, or `stopped`, which is asked for each layout, said so.
 sim::Result<BestPlay> BestLayout(const Scenario& scenario, std::int64_t devices, std::int64_t batch,
-                                 const Reload& reload, const PlayOne& play);
+                                 const Reload& reload, const PlayOne& play,
+                                 const std::function<bool()>& stopped);
 
 }  // namespace scenarios
 

@@ -63,9 +63,10 @@ std::optional<CurvePoint> PointOf(const CsvRow& row, const Columns& columns, con
   const std::string& value = row.cells[columns.value];
   const auto count = NumberOf<std::int64_t>(devices);
   const auto number = NumberOf<double>(value);
-  const double most = columns.quantity == Quantity::kMfu ? 1 : 1e300;
+  constexpr double kLeast = 1e-30, kMost = 1e30;
+  const double most = columns.quantity == Quantity::kMfu ? 1 : kMost;
   const bool counts = count && *count >= 1 && *count <= kMostDevices;
-  const bool measures = number && std::isfinite(*number) && *number >= 1e-300 && *number <= most;
+  const bool measures = number && std::isfinite(*number) && *number >= kLeast && *number <= most;
   if (!counts) {
     diagnostics->Error(place + ": devices",
                        '"' + devices + "\"; a whole number from 1 to 1,000,000,000 is wanted");

@@ -265,6 +265,11 @@ sim::Result<Fit> FitLaw(Law law, const Curve& curve) {
   } else {
     Describe(curve, &fit);
   }
+  for (const Parameter& p : fit.parameters) {
+    if (!std::isfinite(p.value) || !std::isfinite(p.low) || !std::isfinite(p.high)) {
+      return sim::Error{p.name + " is beyond what can be computed; figures in other units are wanted"};
+    }
+  }
   return fit;
 }
 

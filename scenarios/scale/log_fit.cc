@@ -161,7 +161,10 @@ Minimum Polish(const MatrixXd& x, const VectorXd& y, Minimum at, bool non_negati
 }  // namespace
 
 double Ln(double x) { return kLn2 * hardware::Log2(x); }
-double Exp(double x) { return hardware::Exp2(std::clamp(x / kLn2, -999.0, 999.0)); }
+double Exp(double x) {
+  constexpr double kMost = 800;  // so that a figure times it is finite
+  return hardware::Exp2(std::clamp(x / kLn2, -kMost, kMost));
+}
 
 double StudentQuantile(double probability, std::size_t degrees) {
   CHECK(probability > 0 && probability < 1 && degrees >= 1);

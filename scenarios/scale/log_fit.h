@@ -44,7 +44,8 @@ struct LogFit {
 // REQUIRES: y > 0, finite; terms finite, and >= 0 where non_negative
 sim::Result<LogFit> FitLogs(const Terms& rows, const std::vector<double>& y, bool non_negative);
 
-// Natural logarithm and exponential that are the same on every machine; as hardware/math.h.
+// Natural logarithm and exponential that are the same on every machine, as hardware/math.h; the latter stays
+// within 2^-800 ... 2^800.
 double Ln(double x);
 double Exp(double x);
 

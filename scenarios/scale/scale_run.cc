@@ -41,20 +41,21 @@ void Fill(const Scenario& scenario, const Report& report, ScaleRow* row) {
 
 // One row, within so many parts of the memory.
 ScaleRow Row(const Scenario& s, const ScaleRequest& request, std::int64_t devices, const Reload& reload,
-             const PlayPart& play, std::size_t parts) {
+             const PlayPart& play, const std::function<bool()>& stopped, std::size_t parts) {
   ScaleRow row{.devices = devices, .batch = s.batch.global};
   const auto refuse = [&](const sim::Error& error) {
     row.refused = error.message;
     return row;
   };
+  if (stopped()) return refuse({"interrupted"});
   if (request.scaling == Scaling::kWeak) {
     const auto grown = GrownBatch(s, s.batch.global, devices);
     if (!grown.ok()) return refuse(grown.error());
     row.batch = grown.value();
   }
   if (request.layouts == LayoutRule::kBest) {
-    const auto best =
-        BestLayout(s, devices, row.batch, reload, [&](const Scenario& one) { return play(one, parts); });
+    const auto best = BestLayout(
+        s, devices, row.batch, reload, [&](const Scenario& one) { return play(one, parts); }, stopped);
     if (!best.ok()) return refuse(best.error());
     Fill(best.value().scenario, best.value().report, &row);
     row.layout += " (" + std::to_string(best.value().fit) + " fit, " + std::to_string(best.value().played) +
@@ -81,16 +82,18 @@ bool IsExposed(const std::string& part) {
 }
 
 std::vector<ScaleRow> RunScale(const Scenario& scenario, const ScaleRequest& request, const Reload& reload,
-                               const PlayPart& play, std::size_t threads) {
+                               const PlayPart& play, const ScaleEffort& effort) {
+  const auto stopped = [&] { return effort.stopped && effort.stopped(); };
   const std::size_t n = request.devices.size();
-  const std::size_t parts = std::max<std::size_t>(std::min(threads, n), 1);
+  const std::size_t parts = std::max<std::size_t>(std::min(effort.threads, n), 1);
   std::vector<ScaleRow> rows(n);
   // The largest first: they take longest.
-  SideBySide(n, threads, [&](std::size_t i) {
-    rows[n - 1 - i] = Row(scenario, request, request.devices[n - 1 - i], reload, play, parts);
+  SideBySide(n, effort.threads, [&](std::size_t i) {
+    rows[n - 1 - i] = Row(scenario, request, request.devices[n - 1 - i], reload, play, stopped, parts);
   });
   for (ScaleRow& row : rows) {
-    if (parts > 1 && !row.simulated()) row = Row(scenario, request, row.devices, reload, play, 1);
+    if (parts > 1 && !row.simulated() && !stopped())
+      row = Row(scenario, request, row.devices, reload, play, stopped, 1);
   }
   const auto per_device = [](const ScaleRow& row) {
     return row.tokens_per_s / static_cast<double>(row.devices);

@@ -55,10 +55,14 @@ struct ScaleRow {
 // Plays one job, within so many parts of what may be used; the message of what cannot be played is the row's.
 using PlayPart = std::function<sim::Result<Report>(const Scenario&, std::size_t parts)>;
 
-// Side by side, up to `threads` at a time; the rows do not depend on how many. What a part of the memory is
-// too little for is played again alone.
+struct ScaleEffort {
+  std::size_t threads = 1;             // rows at a time; they do not depend on it
+  std::function<bool()> stopped = {};  // asked now and then; rows after it are refused. Empty: never
+};
+
+// Side by side. What a part of the memory is too little for is played again alone.
 std::vector<ScaleRow> RunScale(const Scenario& scenario, const ScaleRequest& request, const Reload& reload,
-                               const PlayPart& play, std::size_t threads);
+                               const PlayPart& play, const ScaleEffort& effort);
 
 // Step times of the rows that are simulated.
 Curve CurveOf(const std::vector<ScaleRow>& rows, Scaling scaling);

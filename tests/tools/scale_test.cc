@@ -146,6 +146,37 @@ TEST(ScaleCommand, FitsMeasuredPointsAndDrawsThem) {
   EXPECT_EQ(Contents(svg), picture);
 }
 
+// Half of the first curve's noise again holds; a last point that is a fifth slower does not.
+TEST(ScaleCommand, TellsNoiseFromDriftInMeasuredPoints) {
+  const std::string file = Temporary("ScaleCommand_drift.json");
+  const std::string head = "devices,step_time_s\n8,1.01\n16,0.495\n32,0.2525\n64,0.1225\n";
+  const std::string points = Written("ScaleCommand_drift.csv", head + "128,0.0631\n");
+  ASSERT_EQ(Scale({"--points", points, "--baseline", file, "--update"}).status, kExitDone);
+  Written("ScaleCommand_drift.csv", "devices,step_time_s\n8,1.0\n16,0.5\n32,0.25\n64,0.124\n128,0.0625\n");
+  const Result noise = Scale({"--points", points, "--baseline", file});
+  EXPECT_EQ(noise.status, kExitDone) << noise.out;
+  EXPECT_THAT(noise.out, HasSubstr(": holds, 5 points"));
+  Written("ScaleCommand_drift.csv", head + "128,0.0757\n");
+  const Result drift = Scale({"--points", points, "--baseline", file});
+  EXPECT_EQ(drift.status, kExitNo);
+  EXPECT_THAT(drift.out, HasSubstr("point on 128 devices: 0.0631 -> 0.0757, +19.97 %"));
+  EXPECT_THAT(drift.out, Not(HasSubstr("Changed inputs")));
+  EXPECT_EQ(Scale({"--points", points, "--baseline", file, "--tolerance", "25%"}).status, kExitDone);
+}
+
+// The widest intervals that one degree of freedom gives are still numbers.
+TEST(ScaleCommand, PrintsNumbersForPointsThatAreFarFromAnyLaw) {
+  const std::string points =
+      Written("ScaleCommand_wild.csv", "devices,tokens_per_s\n8,1e30\n16,1e-30\n32,1e30\n");
+  const Result result = Scale({"--points", points, "--json", "--extrapolate", "1000000000"});
+  EXPECT_EQ(result.status, kExitDone) << result.err;
+  EXPECT_THAT(result.out, Not(HasSubstr("nan")));
+  EXPECT_EQ(nlohmann::json::parse(result.out)["curves"].size(), 1u);
+  EXPECT_EQ(Scale({"--points", points, "--svg", Temporary("ScaleCommand_wild.svg")}).status, kExitDone);
+  EXPECT_THAT(Contents(Temporary("ScaleCommand_wild.svg")),
+              Not(testing::AnyOf(HasSubstr("nan"), HasSubstr("inf"))));
+}
+
 TEST(ScaleCommand, RefusesPointsThatNoLawFits) {
   const std::string few = Written("ScaleCommand_few.csv", "devices,mfu\n8,0.4\n16,0.4\n");
   const Result result = Scale({"--points", few});

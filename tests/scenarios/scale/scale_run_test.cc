@@ -11,7 +11,7 @@
 namespace scenarios {
 namespace {
 
-const std::vector<proto::Override> kSmall = {{1, "model.layers", "4"}};
+const std::vector<proto::Override> kSmall = {{1, "model.layers", "2"}};
 
 Scenario Small() {
   proto::Diagnostics diagnostics;
@@ -26,7 +26,7 @@ sim::Result<Report> Play(const Scenario& scenario, std::size_t) {
 }
 
 std::vector<ScaleRow> Rows(const ScaleRequest& request, std::size_t threads) {
-  return RunScale(Small(), request, Again(), Play, threads);
+  return RunScale(Small(), request, Again(), Play, {.threads = threads});
 }
 
 // The row of the scenario's own devices is the scenario's run; the batch of weak scaling is theirs.
@@ -67,8 +67,24 @@ TEST(RunScale, PlaysAgainAloneWhatAPartOfTheMemoryIsTooLittleFor) {
     if (parts > 1 && scenario.devices == 32) return sim::Error{"too large"};
     return Play(scenario, parts);
   };
-  const auto rows = RunScale(Small(), {.devices = {8, 32}, .scaling = Scaling::kWeak}, Again(), hungry, 2);
+  const auto rows =
+      RunScale(Small(), {.devices = {8, 32}, .scaling = Scaling::kWeak}, Again(), hungry, {.threads = 2});
   EXPECT_TRUE(rows[1].simulated()) << rows[1].refused;
+}
+
+TEST(RunScale, PlaysNothingMoreOnceItIsStopped) {
+  for (const LayoutRule rule : {LayoutRule::kFixed, LayoutRule::kBest}) {
+    int plays = 0;
+    const auto count = [&](const Scenario& scenario, std::size_t parts) {
+      ++plays;
+      return Play(scenario, parts);
+    };
+    const auto rows = RunScale(Small(), {.devices = {8, 16, 32}, .layouts = rule}, Again(), count,
+                               {.threads = 1, .stopped = [&] { return plays > 0; }});
+    EXPECT_EQ(plays, 1);
+    EXPECT_EQ(rows[0].refused, "interrupted");
+    EXPECT_EQ(rows[1].refused, "interrupted");
+  }
 }
 
 // Every other layout of the same kind, played by itself, takes as long or longer.
@@ -76,7 +92,7 @@ TEST(RunScale, FindsTheLayoutThatNoOtherBeats) {
   const auto rows = Rows({.devices = {8}, .layouts = LayoutRule::kBest}, 1);
   ASSERT_TRUE(rows[0].simulated()) << rows[0].refused;
   for (const int tensor : {1, 2, 4, 8}) {
-    for (const int pipeline : {1, 2, 4}) {
+    for (const int pipeline : {1, 2}) {
       if (tensor * pipeline > 8) continue;
       const auto other = Again()({"devices=8", "layout.tensor=" + std::to_string(tensor),
                                   std::string("layout.sequence=") + (tensor > 1 ? "true" : "false"),
