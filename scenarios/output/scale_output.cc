@@ -209,6 +209,7 @@ std::string ScaleText(const ScaleReport& report) {
     text += '\n';
   }
   for (const CurveReport& curve : report.curves) text += CurveText(curve, !report.layouts);
+  if (report.curves.empty()) return text;
   return text + '\n' + Intervals(report) + '\n';
 }
 
