@@ -14,13 +14,8 @@ namespace {
 
 // Equal traffic is of one group, kind and size: Communicators shares it so.
 using Key = std::pair<sim::TaskClass, sim::TrafficId>;
-struct Use {
-  sim::CommunicationId example;
-  std::int64_t times = 0;
-};
-
-std::map<Key, Use> UsesBy(const sim::Program& program, sim::Rank rank) {
-  std::map<Key, Use> uses;
+std::map<Key, std::int64_t> TimesBy(const sim::Program& program, sim::Rank rank) {
+  std::map<Key, std::int64_t> times;
   for (std::size_t stream = 0; stream < program.stream_rank.size(); ++stream) {
     if (program.stream_rank[stream] != rank) continue;
     for (sim::TaskId task = program.stream_head[stream]; task.valid();) {
@@ -28,24 +23,12 @@ std::map<Key, Use> UsesBy(const sim::Program& program, sim::Rank rank) {
       const sim::TaskRow& row = program.row(place);
       if (row.kind == sim::TaskKind::kSeat) {
         const sim::CommunicationId communication = program.communication_of(place);
-        Use& use = uses[{row.task_class, program.communications[communication.pos()].traffic}];
-        if (use.times++ == 0) use.example = communication;
+        ++times[{row.task_class, program.communications[communication.pos()].traffic}];
       }
       task = program.next_in_stream(place);
     }
   }
-  return uses;
-}
-
-std::vector<std::uint32_t> MembersOf(const sim::Program& program, sim::CommunicationId id) {
-  const sim::Communication& communication = program.communications[id.pos()];
-  std::vector<std::uint32_t> members;
-  for (std::uint32_t i = 0; i < communication.seats; ++i) {
-    const sim::TaskId seat = program.seats[communication.first_seat + i];
-    members.push_back(program.rank_of(program.PlaceOf(seat)).value());
-  }
-  std::sort(members.begin(), members.end());
-  return members;
+  return times;
 }
 
 // A collective that NCCL has algorithms for.
@@ -76,15 +59,18 @@ void AddWays(const std::vector<CollectiveWay>& ways, CollectiveReport* report) {
 
 }  // namespace
 
-std::vector<CollectiveReport> CollectivesOf(const Scenario& scenario, const sim::Program& program,
+std::vector<CollectiveReport> CollectivesOf(const Scenario& scenario, const StepProgram& steps,
                                             sim::Rank rank) {
+  const sim::Program& program = steps.program;
   std::vector<CollectiveReport> reports;
   if (scenario.fidelity == Fidelity::kChunk) return reports;
-  for (const auto& [key, use] : UsesBy(program, rank)) {
+  for (const auto& [key, times] : TimesBy(program, rank)) {
     const sim::Traffic& traffic = program.traffics[key.second.pos()];
     const auto kind = KindOf(program.names[traffic.name]);
     if (!kind) continue;
-    const std::vector<std::uint32_t> members = MembersOf(program, use.example);
+    std::vector<std::uint32_t> members;
+    for (const sim::Rank member : steps.members[key.second.pos()]) members.push_back(member.value());
+    std::sort(members.begin(), members.end());
     std::set<std::uint32_t> nodes;
     for (const std::uint32_t member : members) nodes.insert(scenario.fabric.domain[member]);
     CollectiveReport report{.purpose = sim::ToText(key.first),
@@ -92,7 +78,7 @@ std::vector<CollectiveReport> CollectivesOf(const Scenario& scenario, const sim:
                             .ranks = static_cast<std::int64_t>(members.size()),
                             .nodes = static_cast<std::int64_t>(nodes.size()),
                             .bytes = traffic.size,
-                            .times = use.times};
+                            .times = times};
     const sim::CollectiveRequest request{
         .kind = *kind,
         .size = traffic.size,

@@ -8,14 +8,14 @@
 
 #include "scenarios/report.h"
 #include "scenarios/scenario.h"
-#include "sim/program/program.h"
+#include "scenarios/step_builder.h"
 
 namespace scenarios {
 
 // By time, the most first; then by what they are. Those alone that NCCL has a choice for: no sends and
 // receives, thus no all-to-alls. None where collectives go transfer by transfer.
-// REQUIRES: the program is this scenario's
-std::vector<CollectiveReport> CollectivesOf(const Scenario& scenario, const sim::Program& program,
+// REQUIRES: the program is this scenario's; the rank is played in it
+std::vector<CollectiveReport> CollectivesOf(const Scenario& scenario, const StepProgram& steps,
                                             sim::Rank rank);
 
 }  // namespace scenarios

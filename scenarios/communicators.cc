@@ -5,11 +5,12 @@
 
 #include "scenarios/custom_all_reduce.h"
 #include "scenarios/expert_exchange.h"
+#include "scenarios/fold.h"
 
 namespace scenarios {
 
-Communicators::Communicators(const Scenario& scenario, sim::ProgramBuilder* builder)
-    : scenario_(scenario), builder_(builder) {}
+Communicators::Communicators(const Scenario& scenario, sim::ProgramBuilder* builder, const Fold* fold)
+    : scenario_(scenario), builder_(builder), fold_(fold) {}
 
 GroupId Communicators::Group(const std::vector<sim::Rank>& ranks) {
   const auto [at, is_new] = group_ids_.try_emplace(ranks, groups_.size());
@@ -37,7 +38,7 @@ sim::TaskId Communicators::Issue(GroupId id, std::uint32_t member, const Collect
   GroupState& group = groups_[id.pos()];
   const std::uint32_t turn = group.next[member]++;
   if (turn == group.issued.size()) {
-    const sim::CommunicationId enter = Create(group, collective, builder_->kind_of(stream), label);
+    const sim::CommunicationId enter = Create(id, collective, builder_->kind_of(stream), label);
     group.issued.push_back({collective.size, enter, member, collective.kind});
   }
   const Issued& issued = group.issued[turn];
@@ -121,28 +122,64 @@ CollectiveCosts Communicators::CostsOf(const std::optional<hardware::CollectiveT
   return costs;
 }
 
-sim::CommunicationId Communicators::Create(GroupState& group, const Collective& collective,
-                                           sim::StreamKind stream_kind, sim::Label label) {
-  if (scenario_.fidelity == Fidelity::kChunk) return CreateTransfers(group, collective, stream_kind, label);
+CollectiveKey Communicators::KeyOf(const Collective& collective) const {
   const bool by_deepep = scenario_.experts.deepep_sms > 0;
   const bool own_reduce = scenario_.training.tensor_all_reduce != CustomAllReduce::kNone;
   // Otherwise neither matters.
-  const Key key{collective.kind,
-                collective.size,
-                collective.inside,
-                collective.uneven,
-                own_reduce ? collective.task_class : sim::TaskClass{},
-                by_deepep && collective.homeward,
-                collective.copy_engines};
+  return {collective.kind,
+          collective.size,
+          collective.inside,
+          collective.uneven,
+          own_reduce ? collective.task_class : sim::TaskClass{},
+          by_deepep && collective.homeward,
+          collective.copy_engines};
+}
+
+sim::TrafficDescription Communicators::Lower(GroupId id, const Collective& collective) const {
+  const GroupState& group = groups_[id.pos()];
+  const sim::CollectiveRequest request = RequestOf(group, collective);
+  const auto own = OwnTimingOf(group, collective, request);
+  sim::TrafficDescription traffic = LowerCollective(scenario_.fabric, CostsOf(own), request, group.devices);
+  if (collective.copy_engines) traffic.taken.sms = 0;
+  return traffic;
+}
+
+// A waiting receive must not slow its rank down for as long as the pipeline is idle; what one point-to-point
+// channel takes is left out.
+sim::TrafficDescription Communicators::Lower(const PointToPoint& send) const {
+  const std::uint32_t devices[] = {send.from.value(), send.to.value()};
+  sim::TrafficDescription traffic =
+      LowerCollective(scenario_.fabric, scenario_.device, sim::CollectiveKind::kSendRecv, send.size, devices);
+  traffic.taken = {};
+  return traffic;
+}
+
+sim::CommunicationId Communicators::Create(GroupId id, const Collective& collective,
+                                           sim::StreamKind stream_kind, sim::Label label) {
+  GroupState& group = groups_[id.pos()];
+  if (scenario_.fidelity == Fidelity::kChunk) return CreateTransfers(group, collective, stream_kind, label);
+  const CollectiveKey key = KeyOf(collective);
   auto at = group.traffic.find(key);
   if (at == group.traffic.end()) {
-    const sim::CollectiveRequest request = RequestOf(group, collective);
-    const auto own = OwnTimingOf(group, collective, request);
-    sim::TrafficDescription traffic = LowerCollective(scenario_.fabric, CostsOf(own), request, group.devices);
-    if (collective.copy_engines) traffic.taken.sms = 0;
-    at = group.traffic.emplace(key, builder_->AddTraffic(traffic)).first;
+    const sim::TrafficId traffic = builder_->AddTraffic(
+        fold_ == nullptr ? Lower(id, collective) : fold_->collectives.at({group.ranks, key}));
+    at = group.traffic.emplace(key, Known{traffic, collective}).first;
+    members_.resize(traffic.pos() + 1);
+    members_.back() = group.ranks;
   }
-  return builder_->AddCommunication(at->second);
+  return builder_->AddCommunication(at->second.traffic);
+}
+
+std::vector<Collective> Communicators::IssuedIn(GroupId group) const {
+  std::vector<Collective> issued;
+  for (const auto& [key, known] : groups_[group.pos()].traffic) issued.push_back(known.collective);
+  return issued;
+}
+
+std::vector<PointToPoint> Communicators::Sent() const {
+  std::vector<PointToPoint> sent;
+  for (const auto& [send, traffic] : sends_) sent.push_back(send);
+  return sent;
 }
 
 // Members sit in `leave` from the moment the transfers begin, as the kernel does
@@ -187,20 +224,15 @@ sim::CommunicationId Communicators::CreateTransfers(GroupState& group, const Col
   return enter;
 }
 
-sim::TaskId Communicators::SendOrReceive(std::size_t slot, sim::Rank from, sim::Rank to, sim::Bytes size,
-                                         sim::StreamId stream, sim::Label label, sim::TaskId after) {
+sim::TaskId Communicators::SendOrReceive(std::size_t slot, const PointToPoint& send, sim::StreamId stream,
+                                         sim::Label label, sim::TaskId after) {
   sim::CommunicationId& communication = slots_[slot];
   if (!communication.valid()) {
-    const auto key = std::tuple(from, to, size);
-    auto at = sends_.find(key);
+    auto at = sends_.find(send);
     if (at == sends_.end()) {
-      const std::uint32_t devices[] = {from.value(), to.value()};
-      sim::TrafficDescription traffic =
-          LowerCollective(scenario_.fabric, scenario_.device, sim::CollectiveKind::kSendRecv, size, devices);
-      // A waiting receive must not slow its rank down for as long as the
-      // pipeline is idle; what one point-to-point channel takes is left out.
-      traffic.taken = {};
-      at = sends_.emplace(key, builder_->AddTraffic(traffic)).first;
+      const sim::TrafficId traffic =
+          builder_->AddTraffic(fold_ == nullptr ? Lower(send) : fold_->sends.at(send));
+      at = sends_.emplace(send, traffic).first;
     }
     communication = builder_->AddCommunication(at->second);
   }

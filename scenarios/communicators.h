@@ -38,10 +38,24 @@ struct Collective {
 std::optional<sim::Algorithm> OwnAlgorithmOf(const Scenario& scenario, const Collective& collective,
                                              std::size_t members);
 
+// What collectives of a group have alike that are the same traffic; the last: on the way home, and by copy
+// engines.
+using CollectiveKey =
+    std::tuple<sim::CollectiveKind, sim::Bytes, sim::Bytes, sim::Uneven, sim::TaskClass, bool, bool>;
+
+// From one rank to another.
+struct PointToPoint {
+  sim::Rank from, to;
+  sim::Bytes size;
+  auto operator<=>(const PointToPoint&) const = default;
+};
+
+struct Fold;
+
 class Communicators {
  public:
-  // The builder and the scenario must outlive this.
-  Communicators(const Scenario& scenario, sim::ProgramBuilder* builder);
+  // All must outlive this. With a fold, groups and sends are those that it has, which stand for others too.
+  Communicators(const Scenario& scenario, sim::ProgramBuilder* builder, const Fold* fold = nullptr);
 
   // The same ranks give the same group.
   GroupId Group(const std::vector<sim::Rank>& ranks);
@@ -61,11 +75,22 @@ class Communicators {
   // their ranks and what each issued.
   const std::optional<sim::Error>& mismatch() const { return mismatch_; }
 
-  // One side of a send from one rank to another. Both sides name the same
-  // `slot`, a number of the caller's below `slots` of Reserve.
+  // One side of a send. Both sides name the same `slot`, a number of the caller's below `slots` of Reserve.
   void ReserveSlots(std::size_t slots) { slots_.assign(slots, sim::CommunicationId::None()); }
-  sim::TaskId SendOrReceive(std::size_t slot, sim::Rank from, sim::Rank to, sim::Bytes size,
-                            sim::StreamId stream, sim::Label label, sim::TaskId after);
+  sim::TaskId SendOrReceive(std::size_t slot, const PointToPoint& send, sim::StreamId stream,
+                            sim::Label label, sim::TaskId after);
+
+  // What has been issued in a group, and sent: one of each traffic, in order of their keys.
+  std::vector<Collective> IssuedIn(GroupId group) const;
+  std::vector<PointToPoint> Sent() const;
+  // By TrafficId: the group of a collective; else empty.
+  const std::vector<std::vector<sim::Rank>>& members() const { return members_; }
+
+  const std::vector<sim::Rank>& ranks(GroupId group) const { return groups_[group.pos()].ranks; }
+  CollectiveKey KeyOf(const Collective& collective) const;
+  // What they put on links, as long as nothing stands for them.
+  sim::TrafficDescription Lower(GroupId group, const Collective& collective) const;
+  sim::TrafficDescription Lower(const PointToPoint& send) const;
 
  private:
   // One collective that some members have issued. There are millions of these.
@@ -82,22 +107,22 @@ class Communicators {
     std::vector<sim::TaskId> first_transfers = {};
     std::vector<std::uint32_t> first_senders = {};
   };
-  // What collectives of a group have alike that are the same traffic; the last: on the way home, and by copy
-  // engines.
-  using Key =
-      std::tuple<sim::CollectiveKind, sim::Bytes, sim::Bytes, sim::Uneven, sim::TaskClass, bool, bool>;
+  struct Known {
+    sim::TrafficId traffic;
+    Collective collective;
+  };
   struct GroupState {
     std::vector<sim::Rank> ranks;
     std::vector<std::uint32_t> devices;
     std::vector<Issued> issued;        // by turn
     std::vector<IssuedChunks> chunks;  // by turn; none as coupled flows
     std::vector<std::uint32_t> next;   // by member
-    std::map<Key, sim::TrafficId> traffic;
+    std::map<CollectiveKey, Known> traffic;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, sim::StreamId> channels;  // and edge
     sim::StreamId closing;
   };
 
-  sim::CommunicationId Create(GroupState& group, const Collective& collective, sim::StreamKind stream_kind,
+  sim::CommunicationId Create(GroupId id, const Collective& collective, sim::StreamKind stream_kind,
                               sim::Label label);
   sim::CommunicationId CreateTransfers(GroupState& group, const Collective& collective,
                                        sim::StreamKind stream_kind, sim::Label label);
@@ -118,7 +143,9 @@ class Communicators {
   std::map<std::vector<sim::Rank>, GroupId> group_ids_;
   std::optional<sim::Error> mismatch_;
   std::vector<sim::CommunicationId> slots_;
-  std::map<std::tuple<sim::Rank, sim::Rank, sim::Bytes>, sim::TrafficId> sends_;
+  std::map<PointToPoint, sim::TrafficId> sends_;
+  const Fold* fold_;
+  std::vector<std::vector<sim::Rank>> members_;
 };
 
 }  // namespace scenarios

@@ -16,6 +16,8 @@ namespace {
 // 16 are its times; 250 B a task where nearly all are transfers of chunks, which
 // have a row and a flow of their own.
 constexpr double kBytesPerTask = 32, kBytesPerTaskOfChunks = 80, kBytesPerTransfer = 300;
+// What folding keeps of a rank's groups; at the most some 2 kB, of rings over many thousands.
+constexpr double kBytesToFoldARank = 3000;
 // A program's tasks have 30-bit ids; see sim::ProgramBuilder.
 constexpr double kMostTasks = 1.0e9;
 
@@ -320,11 +322,21 @@ bool HostIsBehind(const StagePlan& plan) {
   return host > device;
 }
 
-}  // namespace
+// By stage, the ranks that are written.
+std::vector<double> RanksByStage(const Scenario& scenario, const Fold* fold) {
+  const Layout& layout = scenario.layout;
+  const auto stages = static_cast<std::size_t>(layout.pipeline);
+  if (fold == nullptr)
+    return std::vector<double>(stages, static_cast<double>(layout.ranks() / layout.pipeline));
+  std::vector<double> ranks(stages, 0);
+  for (const sim::Rank rank : layout.AllRanks()) {
+    if (fold->Acts(rank)) ++ranks[static_cast<std::size_t>(layout.Coordinate(rank, Dimension::kPipeline))];
+  }
+  return ranks;
+}
 
-Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stages) {
-  const std::int64_t ranks_of_stage = scenario.layout.ranks() / scenario.layout.pipeline;
-  const auto times = static_cast<double>(ranks_of_stage * scenario.steps);
+Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stages,
+                    const std::vector<double>& ranks) {
   Estimate estimate;
   if (scenario.checkpoint) {
     // Gather, copy, write, rendezvous and mark.
@@ -332,30 +344,47 @@ Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stag
     estimate.tasks = 5 * static_cast<double>(saves * scenario.layout.ranks());
     estimate.memory_bytes = estimate.tasks * kBytesPerTask;
   }
-  for (const StagePlan& plan : stages) {
-    const Estimate rank = Counter(scenario, plan).Count();
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const Estimate rank = Counter(scenario, stages[s]).Count();
     const bool blocking = scenario.training.launches == Launches::kBlocking;
-    const double launched = blocking || HostIsBehind(plan) ? 2 : 1;
-    estimate.tasks += times * rank.tasks * launched;
-    estimate.memory_bytes += times * rank.memory_bytes * launched;
+    const double launched = blocking || HostIsBehind(stages[s]) ? 2 : 1;
+    const double times = ranks[s] * static_cast<double>(scenario.steps) * launched;
+    estimate.tasks += times * rank.tasks;
+    estimate.memory_bytes += times * rank.memory_bytes;
   }
   return estimate;
 }
 
-std::optional<sim::Error> RefuseToSimulate(const Scenario& scenario, const std::vector<StagePlan>& stages,
-                                           double memory_limit) {
-  if (std::any_of(stages.begin(), stages.end(), HasEndlessWork)) {
-    return sim::Error{
-        "a single piece of work would take more than a day; smaller micro-batches or a faster device would "
-        "do"};
-  }
-  const Estimate estimate = EstimateOf(scenario, stages);
+std::optional<sim::Error> RefuseTooLarge(const Estimate& estimate, double memory_limit) {
   if (estimate.tasks <= kMostTasks && estimate.memory_bytes <= memory_limit) return std::nullopt;
   return sim::Error{
       "too large to simulate rank by rank: about " + Engineering(estimate.tasks) + " tasks, " +
       Engineering(estimate.memory_bytes / (1 << 30)) + " GiB of memory; there is room for " +
       Engineering(kMostTasks) + " tasks and " + Engineering(memory_limit / (1 << 30)) +
       " GiB; fewer data ranks or micro-batches would do, and `orrery check` gives the closed forms"};
+}
+
+}  // namespace
+
+Estimate EstimateOf(const Scenario& scenario, const std::vector<StagePlan>& stages, const Fold* fold) {
+  return EstimateOf(scenario, stages, RanksByStage(scenario, fold));
+}
+
+std::optional<sim::Error> RefuseToSimulate(const Scenario& scenario, const std::vector<StagePlan>& stages,
+                                           double memory_limit, const Fold* fold) {
+  if (std::any_of(stages.begin(), stages.end(), HasEndlessWork)) {
+    return sim::Error{
+        "a single piece of work would take more than a day; smaller micro-batches or a faster device would "
+        "do"};
+  }
+  return RefuseTooLarge(EstimateOf(scenario, stages, fold), memory_limit);
+}
+
+std::optional<sim::Error> RefuseToFold(const Scenario& scenario, const std::vector<StagePlan>& stages,
+                                       double memory_limit) {
+  Estimate least = EstimateOf(scenario, stages, std::vector<double>(stages.size(), 1));
+  least.memory_bytes += kBytesToFoldARank * static_cast<double>(scenario.layout.ranks());
+  return RefuseTooLarge(least, memory_limit);
 }
 
 }  // namespace scenarios

@@ -2,12 +2,20 @@
 
 #include <algorithm>
 
+#include "scenarios/fold.h"
+
 namespace scenarios {
 
 Membership Join(const Job& job, const std::vector<sim::Rank>& ranks, sim::Rank rank) {
-  const auto at = std::find(ranks.begin(), ranks.end(), rank);
-  CHECK(at != ranks.end());
-  return {job.communicators->Group(ranks), static_cast<std::uint32_t>(at - ranks.begin())};
+  const std::vector<sim::Rank>& group = job.fold == nullptr ? ranks : job.fold->GroupFor(ranks);
+  const auto at = std::find_if(group.begin(), group.end(), [&](sim::Rank member) {
+    return job.fold == nullptr ? member == rank : job.fold->acting[member.pos()] == rank;
+  });
+  CHECK(at != group.end());
+  const Membership membership{job.communicators->Group(group),
+                              static_cast<std::uint32_t>(at - group.begin())};
+  if (job.joined != nullptr) job.joined->push_back(membership.group);
+  return membership;
 }
 
 sim::TaskId IssueAfter(const Job& job, const Membership& group, const Collective& collective,

@@ -48,9 +48,11 @@ struct Job {
   const std::vector<std::vector<sim::PipelineStep>>* orders;  // by stage
   GroupId world;                                              // all ranks, in order
   Names names;
-  CheckpointWriter* saves = nullptr;    // null: nothing is saved
-  sim::Duration launch_operation = {};  // of a communication, on a rank's host; zero: launches are free
-  sim::Duration further_launch = {};    // of one that an operation issues beside others, as pieces
+  CheckpointWriter* saves = nullptr;       // null: nothing is saved
+  sim::Duration launch_operation = {};     // of a communication, on a rank's host; zero: launches are free
+  sim::Duration further_launch = {};       // of one that an operation issues beside others, as pieces
+  const Fold* fold = nullptr;              // null: all ranks are written
+  std::vector<GroupId>* joined = nullptr;  // if not null, takes the groups that ranks join, in order
 };
 
 // A group with this rank's position in it.
@@ -59,7 +61,7 @@ struct Membership {
   std::uint32_t member = 0;
 };
 
-// The rank's place in the group of `ranks`. REQUIRES: it is one of them
+// The rank's place in the group of `ranks`, or in the one that is written for it. REQUIRES: it is one of them
 Membership Join(const Job& job, const std::vector<sim::Rank>& ranks, sim::Rank rank);
 
 // A task of no layer: -1.

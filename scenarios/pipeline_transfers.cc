@@ -1,5 +1,7 @@
 #include "scenarios/pipeline_transfers.h"
 
+#include "scenarios/fold.h"
+
 namespace scenarios {
 
 using sim::StreamKind;
@@ -71,7 +73,9 @@ sim::TaskId PipelineTransfers::Transfer(std::int64_t step, const sim::PipelineSt
   slot = slot * 2 + (forward ? 1 : 0);
   slot = slot * job_.scenario.batch.micro_batches + at.microbatch;
   slot = slot * pipeline.shape.parts + at.part;
-  slot = slot * (layout.ranks() / layout.pipeline) + layout.ColumnOf(tape_->rank());
+  const PointToPoint here{sends ? tape_->rank() : partner, sends ? partner : tape_->rank(), boundary_bytes_};
+  const PointToPoint send = job_.fold == nullptr ? here : job_.fold->send_for.at(here);
+  slot = slot * (layout.ranks() / layout.pipeline) + layout.ColumnOf(send.from);
 
   // Chunks that run from the last stage to the first trade with the other neighbour.
   const bool back = pipeline.placement() != sim::Placement::kLoop && at.chunk % 2 == 1;
@@ -79,12 +83,11 @@ sim::TaskId PipelineTransfers::Transfer(std::int64_t step, const sim::PipelineSt
   StreamKind stream = next ? StreamKind::kToNext : StreamKind::kToPrevious;
   if (!sends) stream = next ? StreamKind::kFromNext : StreamKind::kFromPrevious;
   const std::uint16_t name = forward ? job_.names.send : job_.names.send_gradient;
-  const sim::Rank from = sends ? tape_->rank() : partner, to = sends ? partner : tape_->rank();
   const sim::Label label = LabelOf(name, at.microbatch);
   const std::vector<sim::TaskId> launch = tape_->LaunchCommunication(label);
-  const sim::TaskId seat = job_.communicators->SendOrReceive(
-      static_cast<std::size_t>(slot), from, to, boundary_bytes_, tape_->stream(stream, back), label,
-      sends || batched_ ? tape_->last() : sim::TaskId::None());
+  const sim::TaskId seat =
+      job_.communicators->SendOrReceive(static_cast<std::size_t>(slot), send, tape_->stream(stream, back),
+                                        label, sends || batched_ ? tape_->last() : sim::TaskId::None());
   for (const sim::TaskId task : launch) job_.builder->After(seat, task);
   tape_->Communicate(seat);
   return seat;

@@ -50,10 +50,12 @@ std::vector<TimePart> PartsOf(const sim::CriticalPath& path) {
   return parts;
 }
 
-std::vector<std::vector<sim::Rank>> RanksByStage(const Layout& layout) {
+// Those that were played.
+std::vector<std::vector<sim::Rank>> RanksByStage(const Layout& layout, const sim::Program& program) {
   std::vector<std::vector<sim::Rank>> ranks(static_cast<std::size_t>(layout.pipeline));
   for (std::int64_t r = 0; r < layout.ranks(); ++r) {
     const sim::Rank rank(static_cast<std::uint32_t>(r));
+    if (program.PlaysFor(rank) == 0) continue;
     ranks[static_cast<std::size_t>(layout.Coordinate(rank, Dimension::kPipeline))].push_back(rank);
   }
   return ranks;
@@ -63,7 +65,7 @@ void AddStages(const Scenario& scenario, const StepProgram& steps, const sim::Ti
                const sim::StepTimes& times, Report* report) {
   const sim::Predecessors predecessors = sim::FindPredecessors(steps.program);
   const std::vector<sim::RankTimes> rank_times = sim::RankTimesOf(steps.program, timeline, times.period);
-  const auto ranks = RanksByStage(scenario.layout);
+  const auto ranks = RanksByStage(scenario.layout, steps.program);
   const StageOrders orders(scenario.pipeline);
   sim::Duration least_idle = sim::Duration::Picoseconds(-1);
   for (std::size_t stage = 0; stage < steps.stages.size(); ++stage) {
@@ -73,15 +75,16 @@ void AddStages(const Scenario& scenario, const StepProgram& steps, const sim::Ti
       if (rank_times[rank.pos()].compute_busy > rank_times[busiest.pos()].compute_busy) busiest = rank;
     }
     sim::Duration all_busy;
-    for (const sim::Rank rank : ranks[stage]) all_busy += rank_times[rank.pos()].compute_busy;
+    for (const sim::Rank rank : ranks[stage])
+      all_busy += steps.program.PlaysFor(rank) * rank_times[rank.pos()].compute_busy;
     const auto number = static_cast<std::uint32_t>(stage);
     const StageMemory memory = MemoryOfStage(scenario, plan, orders.Of(number));
     StageReport row{.stage = static_cast<std::int64_t>(stage),
                     .parameters = plan.held.total().total(),
                     .rank = busiest.value(),
                     .busy = rank_times[busiest.pos()].compute_busy,
-                    .mean_busy = sim::Duration::Picoseconds(all_busy.ps() /
-                                                            static_cast<std::int64_t>(ranks[stage].size())),
+                    .mean_busy = sim::Duration::Picoseconds(
+                        all_busy.ps() / (scenario.layout.ranks() / scenario.layout.pipeline)),
                     .breakdown = PartsOf(sim::BreakdownOf(steps.program, timeline, predecessors, busiest,
                                                           times.WindowOf(busiest))),
                     .memory = memory.parts,
@@ -112,12 +115,14 @@ void AddTiers(const Scenario& scenario, const StepProgram& steps, const sim::Tim
       const topologies::Link& link = scenario.fabric.links[l];
       if (link.tier != tier) continue;
       ++row.links;
-      const double used = sim::Utilisation(bytes.window[l], link.capacity, period.length());
+      sim::Bytes carried = bytes.window[steps.fold ? steps.fold->carrying[l].pos() : l];
+      if (steps.fold && steps.fold->apart) carried = carried + bytes.window[scenario.fabric.links.size() + l];
+      const double used = sim::Utilisation(carried, link.capacity, period.length());
       row.mean_utilisation += used;
       if (used <= row.max_utilisation) continue;
       row.max_utilisation = used;
       row.busiest_link = scenario.fabric.LinkName(sim::LinkId(l));
-      row.busiest_bytes = bytes.window[l];
+      row.busiest_bytes = carried;
     }
     if (row.links == 0) continue;
     row.mean_utilisation /= static_cast<double>(row.links);
@@ -328,8 +333,9 @@ Report MakeReport(const Scenario& scenario, const StepProgram& steps, const sim:
   Report report = Describe(scenario);
   const sim::StepTimes times = SteadySteps(scenario, steps.program, timeline);
   report.digest = timeline.digest;
-  report.tasks = steps.program.tasks();
+  report.tasks = steps.program.TasksOfAllRanks();
   report.events = timeline.events;
+  report.ranks_played = steps.fold ? steps.fold->acting_ranks() : scenario.layout.ranks();
   report.step_time = times.step_time();
   report.steady = times.steady;
   AddRates(scenario, &report);

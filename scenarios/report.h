@@ -189,7 +189,9 @@ struct Report {
   std::int64_t active_parameters = 0;  // of which one token uses; less with experts
 
   std::string digest;
-  std::uint64_t tasks = 0, events = 0;
+  std::uint64_t tasks = 0;        // of all ranks
+  std::uint64_t events = 0;       // that were played
+  std::int64_t ranks_played = 0;  // one of each kind (fold.h), or all
   std::int64_t steps = 0;
 
   sim::Duration step_time;  // without saves

@@ -25,7 +25,8 @@ struct RunProgress {
 };
 
 struct RunOptions {
-  bool log_rates = false;      // for the trace's link counters
+  bool log_rates = false;      // for the trace's link counters; all ranks are played then
+  bool fold = true;            // play one rank of each kind only, where there are like ones (fold.h)
   double memory_limit = 64e9;  // bytes this program may take; more is refused before it starts
   // Asked now and then whether to go on; no effect on what the run finds. Empty: always.
   std::function<bool(const RunProgress&)> go_on = {};

@@ -16,9 +16,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "hardware/cost_model.h"
+#include "scenarios/fold.h"
 #include "scenarios/scenario.h"
 #include "scenarios/stage_plan.h"
 #include "sim/base/result.h"
@@ -29,6 +31,9 @@ namespace scenarios {
 struct StepProgram {
   sim::Program program;
   std::vector<StagePlan> stages;  // by pipeline stage
+  std::optional<Fold> fold = {};  // none: the program has all ranks
+  // By TrafficId, the group of a collective; of sends, and what else there is, empty.
+  std::vector<std::vector<sim::Rank>> members = {};
 };
 
 // What each stage does, by stage; no task is made.
@@ -38,9 +43,10 @@ std::vector<StagePlan> PlanStages(const Scenario& scenario, const hardware::Cost
 sim::Result<StepProgram> BuildSteps(const Scenario& scenario, const hardware::CostModel& cost);
 
 // `go_on` is asked before each rank with the ranks that are done; when it says
-// no, the result is an error.
+// no, the result is an error. With a fold, only ranks that act have tasks.
 sim::Result<StepProgram> BuildSteps(const Scenario& scenario, std::vector<StagePlan> stages,
-                                    const std::function<bool(std::int64_t)>& go_on = {});
+                                    const std::function<bool(std::int64_t)>& go_on = {},
+                                    std::optional<Fold> fold = {});
 
 }  // namespace scenarios
 

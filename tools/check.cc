@@ -98,11 +98,11 @@ std::string TextOf(const Foresight& f) {
   return "  memory " + scenarios::BytesText(f.memory) + " a device of " + scenarios::BytesText(f.capacity) +
          (f.fits() ? ": fits\n" : ": does not fit\n") + PartsText(f) + "  6PD takes " +
          scenarios::SecondsText(f.form.time_at_peak_s) + " at peak; pipeline bubble " + bubble + " %\n" +
-         context + SaveText(f) + "  simulating it is about " +
+         context + SaveText(f) + "  simulating all its ranks is about " +
          scenarios::CountText(static_cast<std::int64_t>(std::min(f.estimate.tasks, 9e18))) + " tasks and " +
          scenarios::BytesText(
              sim::Bytes(static_cast<std::int64_t>(std::min(f.estimate.memory_bytes, 9e18)))) +
-         "\n" + groups;
+         "; `orrery run` plays one rank of each kind\n" + groups;
 }
 
 nlohmann::ordered_json JsonOf(const scenarios::GroupKind& kind) {

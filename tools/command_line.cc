@@ -59,7 +59,7 @@ std::string FlagLines(const std::vector<Flag>& flags) {
 
 std::string Help() {
   std::string text =
-      "Orrery simulates training large language models on clusters of GPUs.\n\n"
+      "Orrery simulates training large language models on clusters of GPUs.\n"
       "Usage: orrery COMMAND [ARGUMENT]... [OPTION]...\n\n";
   for (const Command& command : Commands()) {
     constexpr std::size_t kLongest = 11;  // "utilisation"
@@ -67,9 +67,8 @@ std::string Help() {
             command.summary + '\n';
   }
   text +=
-      "\n`orrery COMMAND --help` says more. Examples:\n\n"
-      "  orrery list scenarios\n"
-      "  orrery check llama_70b_64xh800_a --set layout.pipeline=8\n\n"
+      "\n`orrery COMMAND --help` says more. Example: orrery check llama_70b_64xh800_a --set "
+      "layout.pipeline=8\n"
       "Exit status: 0 done; 1 does not hold, or fit; 2 wrong words or input; 70 our bug; 130 "
       "interrupted.\n";
   return text;

@@ -95,6 +95,7 @@ sim::Result<scenarios::RunResult> Play(const scenarios::Scenario& scenario, cons
                                        std::ostream& err) {
   ProgressLine line(err, StyleOf(arguments, err));
   return scenarios::Run(scenario, {.log_rates = outputs.trace.has_value() && !outputs.trace->counters.empty(),
+                                   .fold = !outputs.trace.has_value() && !arguments.has("all-ranks"),
                                    .memory_limit = MemoryForARun(),
                                    .go_on = [&](const scenarios::RunProgress& progress) {
                                      line.Show(progress);
@@ -125,8 +126,7 @@ int RunRun(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   }
   scenarios::Report& report = run.report;
   report.nccl_version = sim::ToText(scenario.device.nccl.version);
-  report.collectives =
-      scenarios::CollectivesOf(scenario, run.steps.program, sim::Rank(report.breakdown_rank));
+  report.collectives = scenarios::CollectivesOf(scenario, run.steps, sim::Rank(report.breakdown_rank));
   report.kernels = scenarios::KernelsOf(scenario, sim::Rank(report.breakdown_rank));
   report.verdict = scenarios::MakeVerdict(scenario, report, job->reload);
   if (outputs.report) {
@@ -161,6 +161,7 @@ Command RunCommand() {
        {"trace-args", "", "write micro-batch and layer with each slice", false},
        {"report", "FILE", "write the report there too (.json, or .txt)", false},
        {"json", "", "print one JSON document", false},
+       {"all-ranks", "", "play each rank, not one of those that do the same; the result is the same", false},
        {"progress", "", "tell how far it is, also when standard error is no terminal", false},
        {"quiet", "", "tell nothing but mistakes and warnings", false}},
       "  SCENARIO is a name of `orrery list scenarios`, a file, or - for standard input.\n"

@@ -4,12 +4,14 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <ostream>
 #include <system_error>
 #include <utility>
 
 #include "hardware/device_reader.h"
 #include "scenarios/estimate.h"
+#include "scenarios/fold.h"
 #include "scenarios/kernel_costs.h"
 #include "scenarios/output/output_file.h"
 #include "scenarios/output/report_text.h"
@@ -18,6 +20,7 @@
 #include "scenarios/run.h"
 #include "scenarios/stage_plan.h"
 #include "tools/commands.h"
+#include "tools/memory_limit.h"
 
 namespace tools {
 namespace {
@@ -77,7 +80,10 @@ void Simulate(const std::string& path, const Options& options, StepOutcome* outc
     return;
   }
   const auto stages = scenarios::PlanStages(*scenario, scenarios::CostModelOf(*scenario));
-  outcome->tasks = scenarios::EstimateOf(*scenario, stages).tasks;
+  std::optional<scenarios::Fold> fold;
+  if (!options.convert_only && !scenarios::RefuseToFold(*scenario, stages, MemoryForARun()))
+    fold = scenarios::FoldOf(*scenario, stages);
+  outcome->tasks = scenarios::EstimateOf(*scenario, stages, fold ? &*fold : nullptr).tasks;
   outcome->too_large = outcome->tasks > options.most_tasks;
   if (options.convert_only || outcome->too_large) return;
   const auto result = scenarios::Run(*scenario);
@@ -186,7 +192,7 @@ Command ValidateCommand() {
       2,
       {{"where", "COLUMN=VALUE", "only rows with this value in this column", true},
        {"convert-only", "", "write and load the scenarios, simulate none", false},
-       {"most-tasks", "N", "leave out rows of more tasks; else 2e8", false}},
+       {"most-tasks", "N", "leave out rows of which more tasks are played; else 2e8", false}},
       "  orrery validate tests/validation/published_steps.csv build/rows\n"
       "  orrery validate my_steps.csv my_rows --where gpu=H100    then: orrery run my_rows/ID.textproto\n",
       RunValidate};

@@ -212,6 +212,7 @@ std::string ReportJson(const Report& report) {
                {"digest", report.digest},
                {"tasks", report.tasks},
                {"events", report.events},
+               {"ranks_played", report.ranks_played},
                {"steps", report.steps},
                {"steady", report.steady},
                {"step_time_s", report.step_time.seconds()},

@@ -307,6 +307,9 @@ std::string Footer(const Report& r) {
                  CountText(static_cast<std::int64_t>(r.tasks)).c_str(),
                  CountText(static_cast<std::int64_t>(r.events)).c_str(), static_cast<long long>(r.steps),
                  r.digest.c_str());
+  if (r.ranks_played < r.devices)
+    text += Format("%s of %s ranks were played, one of each kind\n", CountText(r.ranks_played).c_str(),
+                   CountText(r.devices).c_str());
   return text;
 }
 

@@ -326,12 +326,14 @@ std::string Executor::DigestOf() const {
   std::uint64_t sum = 0;
   program_.ForEachTask([&](TaskId task, const Place& at) {
     const TaskRow& row = program_.row(at);
-    sum += Digest()
-               .Add(static_cast<std::uint64_t>(row.kind))
-               .Add(static_cast<std::uint64_t>(row.task_class))
-               .Add(static_cast<std::uint64_t>(timeline_.start[task.pos()].since_start().ps()))
-               .Add(static_cast<std::uint64_t>(timeline_.end[task.pos()].since_start().ps()))
-               .value();
+    const std::uint64_t digest =
+        Digest()
+            .Add(static_cast<std::uint64_t>(row.kind))
+            .Add(static_cast<std::uint64_t>(row.task_class))
+            .Add(static_cast<std::uint64_t>(timeline_.start[task.pos()].since_start().ps()))
+            .Add(static_cast<std::uint64_t>(timeline_.end[task.pos()].since_start().ps()))
+            .value();
+    sum += program_.plays_for.empty() ? digest : program_.PlaysFor(program_.rank_of(at)) * digest;
   });
   return ToHex(Mix(sum));  // equal ranks would leave zeros at its end
 }

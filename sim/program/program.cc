@@ -74,6 +74,16 @@ const char* ToText(TaskClass task_class) {
   return "?";
 }
 
+std::uint64_t Program::TasksOfAllRanks() const {
+  if (plays_for.empty()) return tasks();
+  std::uint64_t all = 0;
+  for (const Script& script : scripts) {
+    for (std::uint32_t player = 0; player < script.players; ++player)
+      all += std::uint64_t{script.rows} * PlaysFor(rank_of(Place{&script, 0, player}));
+  }
+  return all;
+}
+
 std::string Program::NameOf(TaskId task) const {
   const TaskRow& r = row(task);
   const Label& l = r.label;

@@ -142,6 +142,9 @@ struct Program {
   std::vector<StreamKind> stream_kind;
   std::vector<TaskId> stream_head;  // first task, or none
   std::uint32_t ranks = 0;
+  // By rank: how many ranks it is played for, itself among them, which do the same at the same times; none of
+  // its tasks are here where another is played for it: 0. Empty: each is played for itself.
+  std::vector<std::uint32_t> plays_for;
 
   // Tasks, as scripts in the order of TaskId.
   std::vector<Script> scripts;
@@ -165,6 +168,8 @@ struct Program {
   std::uint32_t weight_denominator = 1;
 
   std::size_t tasks() const { return scripts.empty() ? 0 : scripts.back().end_task(); }
+  std::uint32_t PlaysFor(Rank rank) const { return plays_for.empty() ? 1 : plays_for[rank.pos()]; }
+  std::uint64_t TasksOfAllRanks() const;
 
   Place PlaceOf(TaskId task) const {
     const Script* script = &scripts[script_of_block[task.value() >> block_shift]];

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/base/digest.h"
+#include "sim/program/cycle.h"
 
 namespace sim {
 
@@ -188,9 +189,20 @@ void ProgramBuilder::CloseScript() {
     closed->seats_of_player = static_cast<std::uint32_t>(seats_.size());
     closed->rows = std::move(rows_);
     closed->successor = std::move(successor_);
+    rows_ = {};
+    rows_.reserve(closed->rows.size());  // the next script is as long as a rule
   }
   closed->first_stream.emplace_back(first_stream_);
   closed->seats.insert(closed->seats.end(), seats_.begin(), seats_.end());
+  ForgetScript();
+}
+
+void ProgramBuilder::DropScript() {
+  CHECK(!holds_);
+  ForgetScript();
+}
+
+void ProgramBuilder::ForgetScript() {
   first_stream_ = static_cast<std::uint32_t>(program_.stream_rank.size());
   rows_.clear();
   successor_.clear();
@@ -202,6 +214,13 @@ void ProgramBuilder::CloseScript() {
 
 // The closed scripts one after the other, as the program has them.
 void ProgramBuilder::LayOut() {
+  std::size_t rows = 0, successors = 0;
+  for (const Closed& closed : closed_) {
+    rows += closed.rows.size();
+    successors += closed.successor.size();
+  }
+  program_.rows.reserve(rows);
+  program_.successor.reserve(successors);
   std::uint32_t task = 0;
   for (Closed& closed : closed_) {
     const Script script{.first_task = task,
@@ -320,57 +339,6 @@ std::optional<Error> ProgramBuilder::ScaleWeights() {
   return std::nullopt;
 }
 
-// Kahn's algorithm over streams and dependencies. What it cannot order waits
-// in a cycle (or behind one): walk backwards from there until a row repeats.
-// Nothing waits for another script's tasks, so one player stands for all.
-std::optional<Error> ProgramBuilder::FindCycle(const Script& script) const {
-  const std::span rows = std::span(program_.rows).subspan(script.first_row, script.rows);
-  const auto for_each_later = [&](const TaskRow& row, auto&& f) {
-    if (row.next != kNoRow) f(row.next);
-    for (std::uint32_t i = 0; i < row.successors; ++i) f(program_.successor[row.first_successor + i]);
-  };
-  std::vector<std::uint32_t> waits, ready;
-  for (const TaskRow& row : rows) {
-    if (row.waits_for == 0) ready.push_back(static_cast<std::uint32_t>(waits.size()));
-    waits.push_back(row.waits_for);
-  }
-  std::size_t ordered = 0;
-  while (!ready.empty()) {
-    const std::uint32_t row = ready.back();
-    ready.pop_back();
-    ++ordered;
-    for_each_later(rows[row], [&](std::uint32_t later) {
-      if (--waits[later] == 0) ready.push_back(later);
-    });
-  }
-  if (ordered == rows.size()) return std::nullopt;
-
-  std::vector<std::uint32_t> blocker(rows.size(), kNoRow);  // some unordered row that each one waits for
-  for (std::uint32_t row = 0; row < rows.size(); ++row) {
-    if (waits[row] == 0) continue;
-    for_each_later(rows[row], [&](std::uint32_t later) {
-      if (waits[later] > 0) blocker[later] = row;
-    });
-  }
-  std::uint32_t at = 0;
-  while (waits[at] == 0) ++at;
-  std::vector<bool> seen(rows.size(), false);
-  while (!seen[at]) {
-    seen[at] = true;
-    at = blocker[at];
-  }
-  std::string text = "tasks wait for each other in a cycle:";
-  const std::uint32_t first = at;
-  int named = 0;
-  do {
-    const Place place{&script, at, 0};
-    text += (named == 0 ? " rank " : " <- rank ") + std::to_string(program_.rank_of(place).value()) + " " +
-            program_.NameOf(place.task());
-    at = blocker[at];
-  } while (at != first && ++named < 8);
-  return Error{text};
-}
-
 Result<Program> ProgramBuilder::Build() && {
   if (tasks() == 0) return Error{"nothing to run: the program has no tasks"};
   CloseScript();
@@ -379,7 +347,7 @@ Result<Program> ProgramBuilder::Build() && {
   MakeBlocks();
   LinkHeads();
   for (const Script& script : program_.scripts) {
-    if (std::optional<Error> cycle = FindCycle(script)) return *cycle;
+    if (std::optional<Error> cycle = FindCycle(program_, script)) return *cycle;
   }
   LinkSeats();
   if (std::optional<Error> error = ScaleWeights()) return *error;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/base/result.h"
@@ -41,6 +42,9 @@ class ProgramBuilder {
   // REQUIRES: every capacity >= 1 kB/s
   ProgramBuilder(std::uint32_t ranks, std::vector<ByteRate> link_capacity);
 
+  // Ranks that have no tasks because others are played for them; see Program::plays_for.
+  void PlayRanksFor(std::vector<std::uint32_t> plays_for) { program_.plays_for = std::move(plays_for); }
+
   StreamId AddStream(Rank rank, StreamKind kind);
   std::uint16_t Name(std::string_view name);  // the id of a name, for labels
   WorkId AddWork(WorkTimes times);            // the same times give the same id
@@ -69,6 +73,8 @@ class ProgramBuilder {
   // communications mean nothing any more: the program numbers them anew. A
   // program that is built without a call is one script, and keeps its ids.
   void CloseScript();
+  // Everything since then is left out, as if it had not been given; streams, traffic and communications stay.
+  void DropScript();
 
   std::size_t tasks() const { return closed_tasks_ + rows_.size(); }
   StreamKind kind_of(StreamId stream) const { return program_.stream_kind[stream.pos()]; }
@@ -90,6 +96,7 @@ class ProgramBuilder {
   TaskId Add(StreamId stream, TaskKind kind, std::uint32_t amount, TaskClass task_class, Label label);
   void Append(std::uint32_t row);  // to its stream
   std::uint32_t RowOf(TaskId task) const;
+  void ForgetScript();
   void LinkSuccessors();
   Closed* FindEqual();
   void LayOut();
@@ -99,7 +106,6 @@ class ProgramBuilder {
   void LinkHeads();
   void LinkSeats();
   std::optional<Error> ScaleWeights();
-  std::optional<Error> FindCycle(const Script& script) const;
 
   Program program_;
   std::vector<std::uint32_t> flow_denominator_;  // by flow

@@ -22,7 +22,7 @@ using testing::IsEmpty;
 // LLaMA-7B on two nodes: tensor 4, pipeline 2, data 2; rank 8 is in the last stage.
 std::vector<CollectiveReport> Collectives(const Scenario& scenario, std::uint32_t rank = 8) {
   const StepProgram steps = BuildSteps(scenario, hardware::DeviceCostModel(scenario.device)).value();
-  return CollectivesOf(scenario, steps.program, sim::Rank(rank));
+  return CollectivesOf(scenario, steps, sim::Rank(rank));
 }
 
 const CollectiveReport& Find(const std::vector<CollectiveReport>& list, const std::string& purpose,

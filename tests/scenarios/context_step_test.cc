@@ -177,7 +177,7 @@ TEST(ContextSteps, SendTheBytesOfTheClosedForm) {
     for (const char* recompute : {"NONE", "FULL", "SELECTIVE"}) {
       const Loading loading = OnANode(kKinds[i], {{"training.recompute", recompute}});
       ASSERT_TRUE(loading.scenario) << testing::PrintToString(loading.errors());
-      const RunResult run = scenarios::Run(*loading.scenario).value();
+      const RunResult run = scenarios::Run(*loading.scenario, {.fold = false}).value();
       const ClosedForm& form = run.report.closed_form;
       if (recompute == std::string("NONE")) {
         EXPECT_EQ(form.context_bytes_per_rank, 2 * 4 * want[i]);
@@ -235,7 +235,8 @@ TEST(ContextSteps, ReduceGradientsOverDataTimesContext) {
     return *loading.scenario;
   };
   const Scenario whole = job("1"), cut = job("2");
-  const RunResult of_whole = scenarios::Run(whole).value(), of_cut = scenarios::Run(cut).value();
+  const RunResult of_whole = scenarios::Run(whole, {.fold = false}).value(),
+                  of_cut = scenarios::Run(cut, {.fold = false}).value();
   const ClosedForm &a = of_whole.report.closed_form, &b = of_cut.report.closed_form;
   EXPECT_EQ(a.gradient_bytes_per_rank, b.gradient_bytes_per_rank);
   EXPECT_EQ(a.parameter_bytes_per_rank, b.parameter_bytes_per_rank);
@@ -309,7 +310,7 @@ TEST(ContextSteps, GoWithEveryOtherWayToCutAJob) {
       sets.insert(sets.end(), {{"devices", "16"}, {"topology", "rail_optimised_ndr"}, {"model.layers", "4"}});
       const Loading loading = OnANode(kind, sets);
       ASSERT_TRUE(loading.scenario) << testing::PrintToString(loading.errors());
-      const RunResult run = scenarios::Run(*loading.scenario).value();
+      const RunResult run = scenarios::Run(*loading.scenario, {.fold = false}).value();
       sim::Duration sum;
       for (const TimePart& part : run.report.breakdown) sum += part.time;
       EXPECT_EQ(sum, run.report.step_time);

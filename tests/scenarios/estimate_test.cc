@@ -78,15 +78,15 @@ TEST(Estimate, WorkOfMoreThanADayIsRefused) {
   EXPECT_THAT(run.error().message, HasSubstr("more than a day"));
 }
 
-// 100,000 devices, 128 layers, 512 micro-batches.
+// 100,000 devices, 128 layers, 320,000 micro-batches: even one rank a stage has too many tasks.
 TEST(Estimate, AJobTooLargeToSimulateIsRefusedWithItsFigures) {  // HB-230
   const Scenario scenario = LoadNamed("llama_70b_64xh800_a", {{1, "devices", "100000"},
                                                               {2, "model.layers", "128"},
                                                               {3, "layout.pipeline", "4"},
-                                                              {4, "batch.global", "1600000"},
+                                                              {4, "batch.global", "1000000000"},
                                                               {5, "topology", "single_switch_ndr"},
                                                               {6, "layout.data", "3125"}});
-  EXPECT_EQ(scenario.batch.micro_batches, 512);
+  EXPECT_EQ(scenario.batch.micro_batches, 320'000);
   const auto run = scenarios::Run(scenario);
   ASSERT_FALSE(run.ok());
   EXPECT_THAT(run.error().message, HasSubstr("too large to simulate rank by rank: about "));

@@ -94,7 +94,7 @@ TEST(ExpertSteps, SendTheBytesOfTheClosedForm) {
                                 {"layout.expert", "4"},
                                 {"batch.global", "8"}});
   ASSERT_TRUE(loading.scenario) << testing::PrintToString(loading.errors());
-  const RunResult run = scenarios::Run(*loading.scenario).value();
+  const RunResult run = scenarios::Run(*loading.scenario, {.fold = false}).value();
   const auto sizes = Sizes(run.steps.program, loading.scenario->steps);
   const std::int64_t size = 2048 / 2 * 2 * 4096 * 2;
   // By group (2 of them), layer, micro-batch and move.
@@ -120,7 +120,7 @@ TEST(ExpertSteps, ShareOutTokensWhereTheTensorGroupHasTheSameOnes) {
                                 {"batch.global", "8"}});
   ASSERT_TRUE(loading.scenario) << testing::PrintToString(loading.errors());
   EXPECT_EQ(loading.warnings().size(), 1u);
-  const RunResult run = scenarios::Run(*loading.scenario).value();
+  const RunResult run = scenarios::Run(*loading.scenario, {.fold = false}).value();
   std::map<std::string, std::int64_t> bytes;  // of a step, by what the tasks are called
   for (const sim::Communication& c : run.steps.program.communications) {
     const sim::Traffic& traffic = run.steps.program.traffics[c.traffic.pos()];
@@ -137,7 +137,7 @@ TEST(ExpertSteps, MemoryTellsExpertsApartAndCutsTheirOptimizerOverExpertData) {
   const Loading loading = Load(
       {{"model", "mixtral_8x7b"}, {"layout.tensor", "1"}, {"layout.pipeline", "1"}, {"layout.expert", "8"}});
   ASSERT_TRUE(loading.scenario);
-  const RunResult run = scenarios::Run(*loading.scenario).value();
+  const RunResult run = scenarios::Run(*loading.scenario, {.fold = false}).value();
   std::map<std::string, std::int64_t> parts;
   for (const BytePart& part : run.report.stages[0].memory) parts[part.name] = part.bytes.count();
   const std::int64_t experts = std::int64_t{32} * 3 * 4096 * 14336;  // one of eight, each layer

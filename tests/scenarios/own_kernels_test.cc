@@ -142,7 +142,7 @@ TEST(OwnKernelSteps, AreReportedAsWhatTheyRun) {
   const StepProgram steps =
       BuildSteps(*job.scenario, hardware::DeviceCostModel(job.scenario->device)).value();
   int tensor = 0;
-  for (const CollectiveReport& one : CollectivesOf(*job.scenario, steps.program, sim::Rank(0))) {
+  for (const CollectiveReport& one : CollectivesOf(*job.scenario, steps, sim::Rank(0))) {
     EXPECT_EQ(one.algorithm == "OneShot", one.purpose == "tensor" && one.kind == "all-reduce") << one.purpose;
     tensor += one.algorithm == "OneShot" ? 1 : 0;
   }

@@ -170,7 +170,7 @@ TEST(Predictions, SendTheBytesOfTheClosedForms) {
                    {"training.mtp", "true"},
                    {"layout.sequence", sequence},
                    {"pipeline.schedule", schedule}};
-      const RunResult run = scenarios::Run(Load(sets).scenario.value()).value();
+      const RunResult run = scenarios::Run(Load(sets).scenario.value(), {.fold = false}).value();
       const sim::Program& p = run.steps.program;
       double tensor = 0, embedding = 0;
       p.ForEachTask([&](sim::TaskId, const sim::Place& at) {

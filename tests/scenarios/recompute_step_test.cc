@@ -93,7 +93,7 @@ SentByStep BytesOfAStep(const std::string& model, const std::string& expert, con
                                 {"batch.global", "16"}},
                                text);
   EXPECT_TRUE(loading.scenario) << testing::PrintToString(loading.errors());
-  const RunResult run = Run(loading.scenario.value()).value();
+  const RunResult run = Run(loading.scenario.value(), {.fold = false}).value();
   const ClosedForm& form = run.report.closed_form;
   const auto steps = static_cast<double>(loading.scenario->steps);
   EXPECT_EQ(BytesSent(run.steps.program, sim::TaskClass::kTensor), steps * form.tensor_bytes_per_rank)

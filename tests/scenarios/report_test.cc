@@ -114,7 +114,7 @@ std::vector<std::map<sim::TaskClass, double>> SentByRank(const sim::Program& p) 
 TEST(Report, ClosedFormBytesAreThoseThatTheProgramSends) {
   for (const Scenario& scenario : ShortScenarios()) {
     SCOPED_TRACE(scenario.name);
-    const RunResult run = scenarios::Run(scenario).value();
+    const RunResult run = scenarios::Run(scenario, {.fold = false}).value();
     const ClosedForm& form = run.report.closed_form;
     const auto steps = static_cast<double>(scenario.steps);
     // ZeRO-1 gathers parameters beside the next step's forward: once less than steps.
@@ -136,7 +136,7 @@ TEST(Report, ClosedFormBytesAreThoseThatTheProgramSends) {
 // pipeline, and its gradient is reduced between them once a step.
 TEST(Report, ATiedTableIsReducedBetweenTheEndsOfThePipeline) {
   const Scenario scenario = ShortScenarios().back();
-  const RunResult run = scenarios::Run(scenario).value();
+  const RunResult run = scenarios::Run(scenario, {.fold = false}).value();
   std::map<std::uint32_t, int> seats;  // by stage
   for (std::size_t t = 0; t < run.steps.program.tasks(); ++t) {
     if (run.steps.program.row(sim::TaskId(t)).task_class != sim::TaskClass::kEmbedding) continue;

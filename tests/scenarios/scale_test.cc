@@ -62,7 +62,8 @@ TEST(Scale, EveryRankHasItsTasksThoughEachStageIsKeptOnce) {
 
 TEST(Scale, ARunThatIsStoppedWhileItIsBuiltSaysSo) {
   std::uint64_t ranks = 0;
-  const RunResult run = scenarios::Run(Cut405b(), {.go_on =
+  const RunResult run = scenarios::Run(Cut405b(), {.fold = false,
+                                                   .go_on =
                                                        [&](const RunProgress& progress) {
                                                          EXPECT_EQ(progress.of, 256u);
                                                          ranks = progress.done;
@@ -80,11 +81,12 @@ TEST(Scale, ARunThatIsStoppedWhileItIsSimulatedNamesTheStepsThatEnded) {
   const Scenario scenario =
       LoadScenario("llama_7b_256xh800", {{1, "steps", "8"}, {2, "batch.global", "1024"}}, &diagnostics)
           .value();
-  const RunResult whole = scenarios::Run(scenario).value();
+  const RunResult whole = scenarios::Run(scenario, {.fold = false}).value();
   EXPECT_FALSE(whole.interruption.has_value());
   const std::vector<sim::Time> ends = sim::EndedSteps(whole.steps.program, whole.timeline);
   ASSERT_EQ(ends.size(), 8u);
-  const RunResult run = scenarios::Run(scenario, {.go_on =
+  const RunResult run = scenarios::Run(scenario, {.fold = false,
+                                                  .go_on =
                                                       [&](const RunProgress& progress) {
                                                         return progress.phase == RunProgress::Phase::kBuild ||
                                                                progress.now <= ends[1];

@@ -117,7 +117,7 @@ TEST(SequenceParts, SendAsManyBytesInSmallerMessages) {
     sets.insert(sets.end(), more.begin(), more.end());
     const Loading loading = Load(sets);
     EXPECT_TRUE(loading.scenario) << testing::PrintToString(loading.errors());
-    RunResult result = scenarios::Run(*loading.scenario).value();
+    RunResult result = scenarios::Run(*loading.scenario, {.fold = false}).value();
     const double tasks = static_cast<double>(result.steps.program.tasks());
     const double estimate = EstimateOf(*loading.scenario, result.steps.stages).tasks;
     EXPECT_GE(estimate / tasks, 0.98);
