@@ -145,6 +145,12 @@ std::optional<Scenario> Load(const std::string& file, const std::string& folder,
 
   ReadNccl(in, top, &scenario);
   TakePreset(top, folder, &in, &scenario);
+  scenario.fields = proto::FieldsOf(in);
+  if (parts.topology) {
+    for (const proto::FieldValue& field : parts.topology->fields) {
+      scenario.fields.push_back({"topology." + field.path, field.value});
+    }
+  }
   ReadLayout(in, top, &scenario);
   ReadBatch(in, top, &scenario);
   CheckModelFits(top, parts.model.has_value(), &scenario);

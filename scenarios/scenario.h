@@ -13,6 +13,7 @@
 #include "models/block.h"
 #include "models/memory.h"
 #include "models/model.h"
+#include "proto/field_list.h"
 #include "scenarios/checkpoint.h"
 #include "scenarios/layout.h"
 #include "scenarios/pipeline.h"
@@ -172,7 +173,10 @@ struct Scenario {
   std::int64_t predictions() const { return training.mtp ? model.prediction_modules : 0; }
 
   std::vector<std::string> overrides;  // "layout.tensor=4", as they were given
-  std::vector<std::string> warnings;   // legal but unwise, one sentence each
+  // Of the scenario's file with --set and preset, and behind "topology." of the topology's: paths of
+  // proto/scenario.proto.
+  std::vector<proto::FieldValue> fields;
+  std::vector<std::string> warnings;  // legal but unwise, one sentence each
 };
 
 // What one rank executes of each layer.

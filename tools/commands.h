@@ -18,6 +18,7 @@ Command KernelCommand();
 Command ListCommand();
 Command PlanCommand();
 Command RunCommand();
+Command ScaleCommand();
 Command ScheduleCommand();
 Command SweepCommand();
 Command TimelineCommand();

@@ -24,6 +24,7 @@
 #include <variant>
 #include <vector>
 
+#include "proto/field_list.h"
 #include "proto/text_reader.h"
 #include "sim/base/node_shape.h"
 #include "sim/base/result.h"
@@ -144,6 +145,7 @@ struct TopologySpec {
                DragonflyPlusSpec>
       family;
   std::vector<LinkFault> faults = {};
+  std::vector<proto::FieldValue> fields = {};  // as the file and --set give them
 };
 
 // Something wrong in an explicit list, and where.

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "proto/field_list.h"
 #include "proto/text_reader.h"
 #include "proto/topology.pb.h"
 #include "topologies/catalogue.h"
@@ -163,6 +164,7 @@ std::optional<TopologySpec> ReadTopology(const std::string& name_or_path,
   spec.file = found->file;
   spec.name = fields.Text(root.At("name"), file.has_name(), file.name());
   spec.source = fields.Text(root.At("source").At("title"), file.source().has_title(), file.source().title());
+  spec.fields = proto::FieldsOf(file);
   ReadFamily(file, root, fields, &spec);
   for (int i = 0; i < file.faults_size(); ++i) {
     spec.faults.push_back(ReadFault(file.faults(i), root.At("faults", i), fields));

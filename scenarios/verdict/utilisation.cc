@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "scenarios/layout_rules.h"
+#include "scenarios/verdict/resized.h"
 
 namespace scenarios {
 namespace {
@@ -40,34 +40,19 @@ std::vector<T> Or(const std::vector<T>& given, T own) {
   return given.empty() ? std::vector<T>{own} : given;
 }
 
-// The scenario of a row, or why there is none.
-sim::Result<Scenario> JobOf(const UtilisationRow& row, const Scenario& s, const UtilisationRequest& request,
-                            const Reload& reload) {
-  Changes sets = {"devices=" + std::to_string(row.devices), "batch.global=" + std::to_string(row.batch),
-                  "batch.sequence_length=" + std::to_string(row.sequence)};
-  if (!request.topologies.empty()) sets.push_back("topology=" + row.topology);
-  // A file may state what follows from these as well.
-  const auto data = DataRanks(row.devices, s.layout.tensor, s.layout.context, s.layout.pipeline);
-  if (!data.ok()) return sim::Error{"devices: " + data.error().message};
-  const auto accumulation = Accumulation(row.batch, s.batch.micro, data.value());
-  if (!accumulation.ok()) return sim::Error{"batch: " + accumulation.error().message};
-  sets.push_back("layout.data=" + std::to_string(data.value()));
-  sets.push_back("batch.accumulation=" + std::to_string(accumulation.value()));
-  return reload(sets);
-}
-
 void Fill(const Scenario& s, const UtilisationRequest& request, const Reload& reload, const Play& play,
           UtilisationRow* row) {
   if (request.weak) {
-    const sim::Wide grown = static_cast<sim::Wide>(row->batch) * row->devices;
-    if (grown % s.devices != 0 || grown / s.devices > INT64_MAX) {
-      row->refused = "a batch of " + std::to_string(row->batch) + " on " + std::to_string(s.devices) +
-                     " devices grows to no whole number of sequences on " + std::to_string(row->devices);
+    const sim::Result<std::int64_t> grown = GrownBatch(s, row->batch, row->devices);
+    if (!grown.ok()) {
+      row->refused = grown.error().message;
       return;
     }
-    row->batch = static_cast<std::int64_t>(grown / s.devices);
+    row->batch = grown.value();
   }
-  const sim::Result<Scenario> job = JobOf(*row, s, request, reload);
+  Changes sets = {"batch.sequence_length=" + std::to_string(row->sequence)};
+  if (!request.topologies.empty()) sets.push_back("topology=" + row->topology);
+  const sim::Result<Scenario> job = Resized(s, row->devices, row->batch, sets, reload);
   if (!job.ok()) {
     row->refused = job.error().message;
     return;
