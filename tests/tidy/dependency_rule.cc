@@ -52,8 +52,8 @@ const std::vector<Layer>& Layers() {
       {"tools",
        {"scenarios", "scenarios/budget", "scenarios/calibration", "scenarios/compare", "scenarios/explain",
         "scenarios/import", "scenarios/output", "scenarios/plan", "scenarios/published", "scenarios/scale",
-        "scenarios/sweep", "scenarios/verdict", "models", "hardware", "topologies", "topologies/import", "sim",
-        "proto"},
+        "scenarios/sweep", "scenarios/verdict", "models", "hardware", "topologies", "topologies/import",
+        "sim", "proto"},
        false},
   };
   return layers;
