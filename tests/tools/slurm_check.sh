@@ -109,12 +109,13 @@ sweep=("$orrery" sweep mpt_7b_8xa100 --set model.layers=2 --over batch.micro=1,2
 cmp local.csv four.csv || fail "rows from Slurm differ"
 [[ ! -e four.csv.slurm ]] || fail "the folder of shards is left behind"
 
-# Before sbatch takes a script, this has it do something else first, once a task: "fail", or "linger", which can
-# then be requeued or waited for.
+# Before sbatch takes a script, this has it do something else first, once a task: "fail", or "linger", which
+# can then be requeued or waited for.
 mkdir bin
 cat >bin/sbatch <<WRAPPER
 #!/bin/bash
-sed -i "2i first=$folder/\$FIRST-\\\$SLURM_ARRAY_TASK_ID; if [[ ! -e \\\$first ]]; then touch \\\$first; \$ACTION; fi" "\${@: -1}"
+first="first=$folder/\$FIRST-\\\$SLURM_ARRAY_TASK_ID"
+sed -i "2i \$first; if [[ ! -e \\\$first ]]; then touch \\\$first; \$ACTION; fi" "\${@: -1}"
 exec $(command -v sbatch) "\$@"
 WRAPPER
 chmod +x bin/sbatch

@@ -22,14 +22,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::vector<std::string> WordsFor(const std::string& output, bool best) {
-  std::vector<std::string> words = {ORRERY_PROGRAM,  "sweep",
-                                    "mpt_7b_8xa100", "--quiet",
-                                    "--jobs",        "2",
-                                    "--set",         "model.layers=2",
-                                    "--over",        "batch.micro=1,2,4,8,3",
-                                    "--over",        "training.recompute=NONE,FULL",
-                                    "--over",        "batch.global=32,64",
-                                    "--output",      output};
+  std::vector<std::string> words = {ORRERY_PROGRAM,
+                                    "sweep",
+                                    "llama_70b_64xh800_pp4",
+                                    "--quiet",
+                                    "--jobs",
+                                    "2",
+                                    "--set",
+                                    "model.layers=16",
+                                    "--over",
+                                    "batch.micro=1,2,4,3",
+                                    "--over",
+                                    "training.recompute=NONE,FULL",
+                                    "--over",
+                                    "batch.global=64,128,192",
+                                    "--output",
+                                    output};
   if (best) words.insert(words.end(), {"--best", "step_time"});
   return words;
 }

@@ -58,7 +58,8 @@ TEST(Timeline, RefusesWhatItCannotReadInOneLineEachAndWritesNothing) {
       {{"-o", file, "--window", "1..2"}, "has no unit"},
       {{"-o", file, "--window", "0s..1s", "--steps", "1"}, "--window and --steps both say when"},
       {{"-o", file, "--min", "10"}, "--min 10: "},
-      {{"-o", file, "--format", "pdf"}, "--format pdf: unknown; one of chrome, perfetto, speedscope, svg"},
+      {{"-o", file, "--format", "pdf"},
+       "--format: \"pdf\" is unknown; one of chrome, perfetto, speedscope, svg"},
       {{"-o", folder + "/a.pdf"}, "a name that ends in .json, .pftrace, .speedscope.json or .svg"},
       {{"-o", folder + "/a.pftrace", "--args"}, "--args: only trace events"},
       {{"-o", folder + "/none/a.json"}, "cannot write"},
@@ -104,7 +105,8 @@ TEST(Timeline, ShowsStepsStreamsAndWhatIsLongEnough) {
     words.insert(words.begin(), {"-o", file, "--ranks", "0"});
     EXPECT_EQ(Timeline(words).status, kExitDone);
     std::vector<nlohmann::json> slices;
-    for (const auto& event : Read(file)["traceEvents"]) {
+    const nlohmann::json trace = Read(file);
+    for (const auto& event : trace["traceEvents"]) {
       if (event["ph"] == "X") slices.push_back(event);
     }
     return slices;
@@ -128,7 +130,7 @@ TEST(Timeline, TellsOfItsFileAsOneDocument) {
   const auto json = nlohmann::json::parse(result.out);
   EXPECT_EQ(json["file"], file);
   EXPECT_EQ(json["ranks"], 4);
-  EXPECT_EQ(json["arrows"], 2 * 2 * 3 * 2);  // steps x micro-batches x boundaries x there and back
+  EXPECT_EQ(json["arrows"], 2 * 4 * 3 * 2);  // steps x micro-batches x boundaries x there and back
   EXPECT_EQ(json["bytes"], std::filesystem::file_size(file));
 }
 
@@ -162,7 +164,8 @@ TEST(Timeline, LikeKinetoIsAFileARankWithAStepMoreThanAskedFor) {
   const std::string folder = NewFolder();
   const auto steps_of = [&](const std::string& file) {
     std::vector<std::string> steps;
-    for (const auto& event : Read(file)["traceEvents"]) {
+    const nlohmann::json trace = Read(file);
+    for (const auto& event : trace["traceEvents"]) {
       if (event.value("cat", "") == "user_annotation") steps.push_back(event["name"]);
     }
     return steps;
