@@ -124,12 +124,14 @@ with_first() {
 }
 
 # Tasks that fail are submitted again.
-with_first broken 'exit 3' --shards 2 -o broken.csv 2>broken.err.log || fail "failed tasks were not submitted again"
+with_first broken 'exit 3' --shards 2 -o broken.csv 2>broken.err.log ||
+  fail "failed tasks were not submitted again"
 grep -q "shards 0,1 did not finish; submitted again" broken.err.log || fail "nothing was said of failed tasks"
 cmp local.csv broken.csv || fail "rows differ after failures"
 
 # The command is killed, and a task is requeued while nobody looks: the next one waits for the same array.
-FIRST=slow ACTION='sleep 3' PATH=$folder/bin:$PATH "${sweep[@]}" --engine slurm --shards 2 -o slow.csv 2>slow.err.log &
+FIRST=slow ACTION='sleep 3' PATH=$folder/bin:$PATH \
+  "${sweep[@]}" --engine slurm --shards 2 -o slow.csv 2>slow.err.log &
 command=$!
 for ((i = 0; i < 100; ++i)); do
   [[ -s slow.csv.slurm/job && -e slow-0 && -e slow-1 ]] && break
@@ -141,7 +143,8 @@ job=$(<slow.csv.slurm/job)
 scontrol requeue "${job}_1" || fail "the task cannot be requeued"
 [[ $(scontrol show job "${job}_1") == *Restarts=1* ]] || fail "the task was not requeued"
 scontrol update "jobid=${job}_1" starttime=now || true
-"${sweep[@]}" --engine slurm --shards 2 -o slow.csv --progress 2>>slow.err.log || fail "the command does not go on"
+"${sweep[@]}" --engine slurm --shards 2 -o slow.csv --progress 2>>slow.err.log ||
+  fail "the command does not go on"
 grep -q "submitted again" slow.err.log && fail "an array that was there was submitted again"
 cmp local.csv slow.csv || fail "rows differ after a requeue"
 
