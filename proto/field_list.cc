@@ -15,7 +15,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::TextFormat;
 
-constexpr int kLongest = 100;
+constexpr int kMostElements = 100;
 
 std::string DigestOf(const std::string& text) {
   sim::Digest digest;
@@ -58,7 +58,7 @@ void Append(const Message& message, const std::string& before, std::vector<Field
     for (int i = 0; i < count; ++i) {
       AppendOne(message, field, i, path + '[' + std::to_string(i) + ']', &list);
     }
-    if (count <= kLongest) {
+    if (count <= kMostElements) {
       fields->insert(fields->end(), list.begin(), list.end());
       continue;
     }

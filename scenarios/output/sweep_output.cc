@@ -64,8 +64,9 @@ std::array<std::pair<RowStatus, std::size_t>, 6> CountsOf(const std::vector<Row>
                                                               {RowStatus::kTooLarge, 0},
                                                               {RowStatus::kNotPlayable, 0},
                                                               {RowStatus::kRefused, 0}}};
-  for (auto& [status, count] : counts) {
-    count = static_cast<std::size_t>(
+  for (auto& entry : counts) {
+    const RowStatus status = entry.first;
+    entry.second = static_cast<std::size_t>(
         std::count_if(rows.begin(), rows.end(), [&](const Row& row) { return row.status == status; }));
   }
   return counts;

@@ -15,7 +15,8 @@ using Colours = std::vector<std::uint64_t>;
 // What is the same in every round.
 std::uint64_t ColourOf(const TrafficDescription& traffic) {
   Digest digest;
-  digest.Add(traffic.latency.ps()).Add(traffic.size.count());
+  digest.Add(static_cast<std::uint64_t>(traffic.latency.ps()))
+      .Add(static_cast<std::uint64_t>(traffic.size.count()));
   digest.Add(static_cast<std::uint64_t>(traffic.taken.sms))
       .Add(static_cast<std::uint64_t>(traffic.taken.memory));
   for (const char c : traffic.name) digest.Add(static_cast<unsigned char>(c));
