@@ -38,7 +38,7 @@ std::size_t ThreadsFor(const std::vector<sim::Result<Scenario>>& jobs) {
   return memory > MemoryForARun() ? 1 : std::max(std::thread::hardware_concurrency(), 1u);
 }
 
-sim::Result<scenarios::Played> Play(const Scenario& scenario, const InterruptWatch& watch) {
+sim::Result<scenarios::PlayedJob> Play(const Scenario& scenario, const InterruptWatch& watch) {
   auto run = scenarios::Run(scenario,
                             {.memory_limit = MemoryForARun(),
                              .go_on = [&](const scenarios::RunProgress&) { return !watch.interrupted(); }});
@@ -91,7 +91,7 @@ int RunCompare(const Arguments& arguments, std::ostream& out, std::ostream& err)
   }
   const InterruptWatch watch;
   const scenarios::Comparison comparison =
-      scenarios::Compare(texts, ThreadsFor(jobs), [&](std::size_t i) -> sim::Result<scenarios::Played> {
+      scenarios::Compare(texts, ThreadsFor(jobs), [&](std::size_t i) -> sim::Result<scenarios::PlayedJob> {
         if (!jobs[i].ok()) return jobs[i].error();
         return Play(jobs[i].value(), watch);
       });

@@ -219,7 +219,7 @@ bool WriteWhole(const std::string& path, const std::string& text, std::ostream& 
 int Tell(const Arguments& arguments, const Request& request, const scenarios::ScaleReport& report,
          const std::optional<scenarios::Baseline>& agreed, std::ostream& out, std::ostream& err) {
   const scenarios::Baseline now = scenarios::BaselineOf(report, ORRERY_VERSION);
-  std::optional<scenarios::Comparison> comparison;
+  std::optional<scenarios::BaselineComparison> comparison;
   if (agreed) {
     auto compared = scenarios::Compare(*agreed, now, request.tolerance);
     if (!compared.ok()) return Fail(request.baseline + ": " + compared.error().message, err);

@@ -153,7 +153,7 @@ bool PlayRows(const SweepRequest& request, const Arguments& arguments,
   const InterruptWatch watch;
   ProgressLine line(err, ProgressLine::StyleOf(arguments, err));
   Keeper keeper(journal, &printer, *rows, &line);
-  const scenarios::PlayOptions options{
+  const scenarios::PlayPointsOptions options{
       .jobs = request.jobs,
       .memory_limit = MemoryForARun(),
       .play_all = request.play_all,

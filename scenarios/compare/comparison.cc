@@ -55,7 +55,7 @@ Comparison Compare(const std::vector<std::string>& texts, std::size_t threads, c
   std::vector<ComparedJob> jobs(texts.size());
   SideBySide(jobs.size(), threads, [&](std::size_t i) {
     jobs[i].text = texts[i];
-    sim::Result<Played> played = play(i);
+    sim::Result<PlayedJob> played = play(i);
     if (played.ok()) {
       jobs[i].played = std::move(played).value();
     } else {

@@ -26,7 +26,7 @@ sim::Result<VariantSpec> ParseVariant(const std::string& text);
 
 struct ComparedJob {
   std::string text;
-  std::optional<Played> played;
+  std::optional<PlayedJob> played;
   std::string refused;                 // why not, in one sentence, where it was not played
   std::optional<Waterfall> waterfall;  // of variants that were played, against the base
 };
@@ -39,7 +39,7 @@ struct Comparison {
 };
 
 // Plays job `index`: 0 is the base, then the variants. Called from several threads at a time.
-using PlayJob = std::function<sim::Result<Played>(std::size_t index)>;
+using PlayJob = std::function<sim::Result<PlayedJob>(std::size_t index)>;
 
 // All jobs on up to `threads` threads; the result does not depend on how many. There are waterfalls where
 // the base was played. `texts` are of the base and its variants. REQUIRES: a text; threads > 0

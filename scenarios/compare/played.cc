@@ -71,19 +71,19 @@ constexpr Waited kWaited[] = {
 
 }  // namespace
 
-sim::Bytes Played::largest_stage() const {
+sim::Bytes PlayedJob::largest_stage() const {
   sim::Bytes largest;
   for (const StageReport& stage : report.stages) largest = std::max(largest, stage.memory_total);
   return largest;
 }
 
-const StageReport& Played::stage() const {
+const StageReport& PlayedJob::stage() const {
   return *std::find_if(report.stages.begin(), report.stages.end(),
                        [&](const StageReport& s) { return s.rank == report.breakdown_rank; });
 }
 
-Played ReadPlayed(const Scenario& scenario, RunResult run) {
-  Played played{.report = std::move(run.report), .step = {}, .parts = {}};
+PlayedJob ReadPlayed(const Scenario& scenario, RunResult run) {
+  PlayedJob played{.report = std::move(run.report), .step = {}, .parts = {}};
   const Report& report = played.report;
   const sim::Rank rank(report.breakdown_rank);
   const sim::StepTimes times = SteadySteps(scenario, run.steps.program, run.timeline);

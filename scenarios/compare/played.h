@@ -1,4 +1,4 @@
-// Played: what a comparison keeps of a job that was played.
+// PlayedJob: what a comparison keeps of a job that was played.
 
 #ifndef SCENARIOS_COMPARE_PLAYED_H_
 #define SCENARIOS_COMPARE_PLAYED_H_
@@ -22,7 +22,7 @@ struct StepPart {
   double kilo_amount = 0;              // as in KernelWork; 0: not known
 };
 
-struct Played {
+struct PlayedJob {
   Report report;
   // The step in the long run: with what saves cost, where the job has them; else the report's.
   sim::Duration step;
@@ -39,7 +39,7 @@ struct Played {
 };
 
 // What a run says. REQUIRES: it was not interrupted
-Played ReadPlayed(const Scenario& scenario, RunResult run);
+PlayedJob ReadPlayed(const Scenario& scenario, RunResult run);
 
 }  // namespace scenarios
 

@@ -33,14 +33,14 @@ double Ratio(double variant, double base) {
   return std::abs(ratio - 1) < kDigits ? 1 : ratio;
 }
 
-double FlopsPerToken(const Played& p) {
+double FlopsPerToken(const PlayedJob& p) {
   return p.report.tflops_per_device * static_cast<double>(p.report.devices) * p.report.step_time.seconds() /
          p.tokens();
 }
 
 class Builder {
  public:
-  Builder(const Played& base, const Played& variant) : base_(base), variant_(variant) {
+  Builder(const PlayedJob& base, const PlayedJob& variant) : base_(base), variant_(variant) {
     waterfall_.base = base.step;
     waterfall_.variant = variant.step;
   }
@@ -120,13 +120,15 @@ class Builder {
         {.id = id, .name = name, .base = base, .variant = variant, .difference = variant - base});
   }
 
-  const Played& base_;
-  const Played& variant_;
+  const PlayedJob& base_;
+  const PlayedJob& variant_;
   Waterfall waterfall_;
 };
 
 }  // namespace
 
-Waterfall WaterfallOf(const Played& base, const Played& variant) { return Builder(base, variant).Build(); }
+Waterfall WaterfallOf(const PlayedJob& base, const PlayedJob& variant) {
+  return Builder(base, variant).Build();
+}
 
 }  // namespace scenarios

@@ -19,7 +19,7 @@ struct WaterfallPart {
   sim::Duration difference;
 };
 
-// Both steps are in the long run, saves included (Played::step). Exactly, in picoseconds:
+// Both steps are in the long run, saves included (PlayedJob::step). Exactly, in picoseconds:
 //
 //   base + differences of all parts = variant
 //   base + differences of work      = what `base` of the causes adds up to
@@ -39,7 +39,7 @@ struct Waterfall {
 //
 // Leaves out: that other parts do not grow with work in truth. An optimizer takes as long for fewer tokens:
 // then it is more of a step, and is told so.
-Waterfall WaterfallOf(const Played& base, const Played& variant);
+Waterfall WaterfallOf(const PlayedJob& base, const PlayedJob& variant);
 
 }  // namespace scenarios
 

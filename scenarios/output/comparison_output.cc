@@ -97,7 +97,7 @@ std::vector<Column> Columns() {
           {"other", {"other"}}};
 }
 
-double ShareOf(const Played& played, const Column& column) {
+double ShareOf(const PlayedJob& played, const Column& column) {
   Duration time;
   for (const StepPart& part : played.parts) {
     if (std::find(column.ids.begin(), column.ids.end(), part.id) != column.ids.end()) time += part.time;
@@ -141,9 +141,9 @@ std::string WorkRow(const std::string& name, Duration difference, Duration of) {
   return Printed("  %-76s", name.c_str()) + Difference(difference, of);
 }
 
-std::string WaterfallText(const std::string& number, const Played& base, const ComparedJob& job) {
+std::string WaterfallText(const std::string& number, const PlayedJob& base, const ComparedJob& job) {
   const Waterfall& w = *job.waterfall;
-  const Played& variant = *job.played;
+  const PlayedJob& variant = *job.played;
   std::string text = "\n" + number + " against the base: " + TimeText(w.variant) + " instead of " +
                      TimeText(w.base) + " a step, " +
                      Printed("%.1f instead of %.1f TFLOP/s a device\n",

@@ -112,7 +112,7 @@ Json PointChangeJson(const PointChange& change) {
   return json;
 }
 
-Json ComparisonJson(const Comparison& comparison) {
+Json ComparisonJson(const BaselineComparison& comparison) {
   Json json = {{"holds", comparison.holds()},
                {"compared", comparison.compared},
                {"version_before", comparison.version_before},
@@ -138,7 +138,7 @@ Json ComparisonJson(const Comparison& comparison) {
 
 }  // namespace
 
-std::string ScaleJson(const ScaleReport& report, const Comparison* comparison) {
+std::string ScaleJson(const ScaleReport& report, const BaselineComparison* comparison) {
   Json json = {{"schema_version", 1},
                {"subject", report.subject},
                {"about", report.about},

@@ -233,7 +233,7 @@ std::string ScaleCsv(const ScaleReport& report) {
   return text;
 }
 
-std::string ComparisonText(const Comparison& comparison, const std::string& file) {
+std::string ComparisonText(const BaselineComparison& comparison, const std::string& file) {
   const auto moved = [](const auto& change) { return change.moved; };
   const auto points = std::count_if(comparison.points.begin(), comparison.points.end(), moved);
   const auto parameters = std::count_if(comparison.parameters.begin(), comparison.parameters.end(), moved);

@@ -13,12 +13,12 @@ namespace scenarios {
 // Aligned, at most 110 columns.
 std::string ScaleText(const ScaleReport& report);
 // Figures of fits have nine digits. `comparison`, where there is a baseline, may be null.
-std::string ScaleJson(const ScaleReport& report, const Comparison* comparison);
+std::string ScaleJson(const ScaleReport& report, const BaselineComparison* comparison);
 // A row a point. Of simulated ones what the table has; of measured ones their residuals by law.
 std::string ScaleCsv(const ScaleReport& report);
 
 // What moved, by how much, and why; a line that nothing did where that is so.
-std::string ComparisonText(const Comparison& comparison, const std::string& file);
+std::string ComparisonText(const BaselineComparison& comparison, const std::string& file);
 
 }  // namespace scenarios
 

@@ -19,7 +19,7 @@ constexpr std::size_t kShown = 20;  // of the best
 
 // The value that a point gives to a path; empty where it leaves it.
 std::string ValueOf(const Point& point, const std::string& path) {
-  for (const Setting& setting : point) {
+  for (const PointSetting& setting : point) {
     if (setting.path == path) return setting.value;
   }
   return "";
@@ -37,7 +37,7 @@ SweepValue ValueOf(const Cell& cell) {
 
 SweepValue PointValue(const PointList& list, std::size_t point, const Row& row) {
   SweepValue value = {{"point", point + 1}, {"set", SweepValue::object()}};
-  for (const Setting& setting : list.points[point]) value["set"][setting.path] = setting.value;
+  for (const PointSetting& setting : list.points[point]) value["set"][setting.path] = setting.value;
   const std::vector<std::string> columns = RowColumns();
   const std::vector<Cell> cells = CellsOf(row);
   for (std::size_t i = 0; i < columns.size(); ++i) value[columns[i]] = ValueOf(cells[i]);

@@ -157,7 +157,7 @@ std::optional<sim::Error> Unlike(const Baseline& before, const Baseline& after) 
 
 }  // namespace
 
-bool Comparison::holds() const {
+bool BaselineComparison::holds() const {
   const auto moved = [](const auto& change) { return change.moved; };
   return std::none_of(points.begin(), points.end(), moved) &&
          std::none_of(parameters.begin(), parameters.end(), moved);
@@ -189,9 +189,9 @@ Baseline BaselineOf(const ScaleReport& report, const std::string& version) {
   return baseline;
 }
 
-sim::Result<Comparison> Compare(const Baseline& before, const Baseline& after, double tolerance) {
+sim::Result<BaselineComparison> Compare(const Baseline& before, const Baseline& after, double tolerance) {
   if (const auto unlike = Unlike(before, after)) return *unlike;
-  Comparison comparison{
+  BaselineComparison comparison{
       .version_before = before.version, .version_after = after.version, .measured = before.measured};
   const auto old_points = ByKey(before);
   auto new_points = ByKey(after);

@@ -74,7 +74,7 @@ struct ParameterChange {
   bool moved = false;  // beyond what both intervals together allow, or the tolerance
 };
 
-struct Comparison {
+struct BaselineComparison {
   std::vector<PointChange> points;          // that differ at all
   std::vector<ParameterChange> parameters;  // likewise
   std::vector<InputChange> inputs;
@@ -86,7 +86,7 @@ struct Comparison {
 
 // `tolerance` is the part by which a value may differ besides. Error: the baseline is of another kind of
 // curve.
-sim::Result<Comparison> Compare(const Baseline& before, const Baseline& after, double tolerance);
+sim::Result<BaselineComparison> Compare(const Baseline& before, const Baseline& after, double tolerance);
 
 }  // namespace scenarios
 

@@ -51,7 +51,7 @@ void OnThreads(int threads, const std::function<void()>& work) {
 
 class Player {
  public:
-  Player(const SweepJob& job, const std::vector<Point>& points, const PlayOptions& options,
+  Player(const SweepJob& job, const std::vector<Point>& points, const PlayPointsOptions& options,
          std::vector<std::optional<Row>>* rows)
       : job_(job), points_(points), options_(options), rows_(*rows), room_(options.memory_limit) {
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -142,7 +142,7 @@ class Player {
 
   const SweepJob& job_;
   const std::vector<Point>& points_;
-  const PlayOptions& options_;
+  const PlayPointsOptions& options_;
   std::vector<std::optional<Row>>& rows_;
   std::vector<std::size_t> pending_;
   Room room_;
@@ -195,13 +195,13 @@ void Player::PlayInOrder(const Wanted& wanted, const std::vector<Row>& looks) {
 
 }  // namespace
 
-bool PlayPoints(const SweepJob& job, const std::vector<Point>& points, const PlayOptions& options,
+bool PlayPoints(const SweepJob& job, const std::vector<Point>& points, const PlayPointsOptions& options,
                 std::vector<std::optional<Row>>* rows) {
   return Player(job, points, options, rows).PlayAll();
 }
 
 bool PlayBest(const SweepJob& job, const std::vector<Point>& points, const Wanted& wanted,
-              const PlayOptions& options, std::vector<std::optional<Row>>* rows) {
+              const PlayPointsOptions& options, std::vector<std::optional<Row>>* rows) {
   return Player(job, points, options, rows).PlayBest(wanted);
 }
 

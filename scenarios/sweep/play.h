@@ -29,7 +29,7 @@ struct PointResult {
   std::vector<proto::InputFile> files;
 };
 
-struct PlayOptions {
+struct PlayPointsOptions {
   int jobs = 1;  // points at a time, a thread each
   // Bytes of all runs together. A point that takes more by itself is kTooLarge; others wait for room.
   double memory_limit = 64e9;
@@ -43,7 +43,7 @@ struct PlayOptions {
 
 // Fills what is nothing in `rows`, one for each point; what is there stays. Returns whether all are filled:
 // false where go_on or on_row said no.
-bool PlayPoints(const SweepJob& job, const std::vector<Point>& points, const PlayOptions& options,
+bool PlayPoints(const SweepJob& job, const std::vector<Point>& points, const PlayPointsOptions& options,
                 std::vector<std::optional<Row>>* rows);
 
 // The same for who wants the best. All points are looked at first; those that could be played are so in the
@@ -52,7 +52,7 @@ bool PlayPoints(const SweepJob& job, const std::vector<Point>& points, const Pla
 // be done: the same are skipped whatever `jobs` is, and after an interruption.
 inline constexpr std::size_t kSkipWindow = 32;
 bool PlayBest(const SweepJob& job, const std::vector<Point>& points, const Wanted& wanted,
-              const PlayOptions& options, std::vector<std::optional<Row>>* rows);
+              const PlayPointsOptions& options, std::vector<std::optional<Row>>* rows);
 
 }  // namespace scenarios
 

@@ -133,7 +133,7 @@ std::vector<Point> ReadPoints(const std::string& file, std::string_view text,
 sim::Result<PointList> PointsOf(const std::vector<Point>& listed, const std::vector<Axis>& axes) {
   PointList list;
   for (const Point& point : listed) {
-    for (const Setting& setting : point) AddNew(setting.path, &list.paths);
+    for (const PointSetting& setting : point) AddNew(setting.path, &list.paths);
   }
   std::size_t points = std::max<std::size_t>(listed.size(), 1);
   std::vector<std::string> paths = list.paths;
@@ -155,7 +155,7 @@ sim::Result<PointList> PointsOf(const std::vector<Point>& listed, const std::vec
 
 std::string ToText(const Point& point) {
   std::string text;
-  for (const Setting& setting : point) {
+  for (const PointSetting& setting : point) {
     text += (text.empty() ? "" : " ") + setting.path + '=' + setting.value;
   }
   return text;

@@ -14,13 +14,13 @@
 namespace scenarios {
 
 // A field as --set takes it: "layout.tensor", "model", "hardware.node.nics".
-struct Setting {
+struct PointSetting {
   std::string path, value;
-  bool operator==(const Setting&) const = default;
+  bool operator==(const PointSetting&) const = default;
 };
 
 // In the order in which they are set; no path twice.
-using Point = std::vector<Setting>;
+using Point = std::vector<PointSetting>;
 
 // Fields that take their values together; mostly one.
 struct Axis {

@@ -68,7 +68,7 @@ std::optional<SweepJob> ReadSweepJob(const std::string& name_or_path,
 
 LoadedPoint Load(const SweepJob& job, const Point& point) {
   std::vector<proto::Override> sets = job.sets;
-  for (const Setting& setting : point) {
+  for (const PointSetting& setting : point) {
     sets.push_back({static_cast<int>(sets.size()) + 1, setting.path, setting.value, ""});
   }
   proto::Diagnostics diagnostics;
@@ -89,7 +89,7 @@ void CheckFields(const SweepJob& job, const PointList& list, proto::Diagnostics*
   }
   std::set<std::string> seen, told;
   for (const Point& point : list.points) {
-    for (const Setting& setting : point) {
+    for (const PointSetting& setting : point) {
       if (IsElement(setting.path) || !seen.insert(setting.path + '=' + setting.value).second) continue;
       const Place place = PlaceOf(setting.path);
       proto::Document document;

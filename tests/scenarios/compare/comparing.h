@@ -10,14 +10,14 @@
 
 namespace scenarios {
 
-inline Played PlayedOf(const Scenario& scenario) {
+inline PlayedJob PlayedOf(const Scenario& scenario) {
   auto run = scenarios::Run(scenario);
   EXPECT_TRUE(run.ok()) << run.error().message;
   return ReadPlayed(scenario, std::move(run).value());
 }
 
 // kScenario, four layers of it, with other values.
-inline Played PlayedWith(Sets sets = {}) {
+inline PlayedJob PlayedWith(Sets sets = {}) {
   sets.insert(sets.begin(), {"model.layers", "4"});
   return PlayedOf(Loaded(sets));
 }
@@ -28,7 +28,7 @@ inline sim::Duration SumOf(const std::vector<StepPart>& parts) {
   return sum;
 }
 
-inline sim::Duration PartOf(const Played& played, const std::string& id) {
+inline sim::Duration PartOf(const PlayedJob& played, const std::string& id) {
   for (const StepPart& part : played.parts) {
     if (part.id == id) return part.time;
   }

@@ -31,7 +31,7 @@ TEST(ParseVariant, RefusesWhatIsNeither) {
   EXPECT_THAT(ParseVariant("one two").error().message, HasSubstr("\"two\" is no PATH=VALUE"));
 }
 
-sim::Result<Played> PlayOne(std::size_t i) {
+sim::Result<PlayedJob> PlayOne(std::size_t i) {
   const Sets jobs[] = {{}, {{"layout.tensor", "2"}, {"layout.data", "4"}}, {}, {{"batch.global", "32"}}};
   if (i == 2) return sim::Error{"layout.tensor: 3 does not divide"};
   return PlayedWith(jobs[i]);

@@ -19,13 +19,13 @@ double TasksOf(const Scenario& scenario) {
 // Larger ones take seconds each.
 constexpr double kMostTasks = 150'000;
 
-TEST(Played, PartsOfShippedScenariosAddUpToTheStep) {
+TEST(PlayedJob, PartsOfShippedScenariosAddUpToTheStep) {
   int played_jobs = 0;
   for (const proto::CatalogueFile& file : Catalogue()) {
     const Scenario scenario = LoadNamed(std::string(file.name));
     if (TasksOf(scenario) > kMostTasks) continue;
     SCOPED_TRACE(scenario.name);
-    const Played played = PlayedOf(scenario);
+    const PlayedJob played = PlayedOf(scenario);
     EXPECT_EQ(SumOf(played.parts), played.step);
     EXPECT_GE(played.step, played.report.step_time);
     for (const StepPart& part : played.parts) EXPECT_GE(part.time, Duration()) << part.id;
@@ -36,7 +36,7 @@ TEST(Played, PartsOfShippedScenariosAddUpToTheStep) {
 
 // Classes of kernels are planned, the breakdown is played: what is left over is nothing but rounding at the
 // edges of the window. Casts into eight bits are what no class has.
-TEST(Played, KernelsByClassAreAllThatTheRankComputes) {
+TEST(PlayedJob, KernelsByClassAreAllThatTheRankComputes) {
   const Sets jobs[] = {
       {},
       {{"training.recompute", "FULL"}},
@@ -49,7 +49,7 @@ TEST(Played, KernelsByClassAreAllThatTheRankComputes) {
   };
   for (const Sets& sets : jobs) {
     SCOPED_TRACE(testing::PrintToString(sets));
-    const Played played = PlayedWith(sets);
+    const PlayedJob played = PlayedWith(sets);
     ASSERT_TRUE(played.report.steady);
     EXPECT_EQ(PartOf(played, "other_kernels").ps(), 0);
     EXPECT_EQ(SumOf(played.parts), played.step);
@@ -58,7 +58,7 @@ TEST(Played, KernelsByClassAreAllThatTheRankComputes) {
 
 // Two a weight and token forward, four backward, where nothing is padded or computed again: LLaMA's layers
 // have four square matrices of hidden and three of hidden by ffn, and the head has the vocabulary's.
-TEST(Played, ProductsDoSixFlopsAWeightAndToken) {
+TEST(PlayedJob, ProductsDoSixFlopsAWeightAndToken) {
   const Scenario s = Loaded({{"model.layers", "4"},
                              {"devices", "1"},
                              {"layout.tensor", "1"},
@@ -74,16 +74,16 @@ TEST(Played, ProductsDoSixFlopsAWeightAndToken) {
 }
 
 // A save that stops training: its cost is in the step, and nowhere else.
-TEST(Played, SavesAreInTheStep) {
-  const Played played = PlayedWith({{"steps", "8"},
-                                    {"checkpoint.every_steps", "1"},
-                                    {"checkpoint.path", "FRONTEND"},
-                                    {"checkpoint.frontend_gb_per_s", "100"},
-                                    {"checkpoint.storage.servers", "1"},
-                                    {"checkpoint.storage.write_gb_per_s", "100"},
-                                    {"checkpoint.storage.read_gb_per_s", "100"},
-                                    {"checkpoint.storage.source.title", "made"},
-                                    {"checkpoint.source.title", "made"}});
+TEST(PlayedJob, SavesAreInTheStep) {
+  const PlayedJob played = PlayedWith({{"steps", "8"},
+                                       {"checkpoint.every_steps", "1"},
+                                       {"checkpoint.path", "FRONTEND"},
+                                       {"checkpoint.frontend_gb_per_s", "100"},
+                                       {"checkpoint.storage.servers", "1"},
+                                       {"checkpoint.storage.write_gb_per_s", "100"},
+                                       {"checkpoint.storage.read_gb_per_s", "100"},
+                                       {"checkpoint.storage.source.title", "made"},
+                                       {"checkpoint.source.title", "made"}});
   ASSERT_TRUE(played.report.checkpoint.has_value());
   EXPECT_GT(played.step, played.report.step_time);
   EXPECT_EQ(played.step, played.report.checkpoint->effective_step_time);

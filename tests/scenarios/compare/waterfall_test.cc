@@ -15,7 +15,7 @@ using sim::Duration;
 Duration Ps(std::int64_t n) { return Duration::Picoseconds(n); }
 
 // All three identities of the header.
-void ExpectAddsUp(const Waterfall& w, const Played& base, const Played& variant) {
+void ExpectAddsUp(const Waterfall& w, const PlayedJob& base, const PlayedJob& variant) {
   Duration work, causes, of_base, of_variant;
   for (const WaterfallPart& part : w.parts) {
     (part.work ? work : causes) += part.difference;
@@ -41,7 +41,7 @@ std::map<std::string, Duration> DifferencesOf(const Waterfall& w) {
 }
 
 TEST(Waterfall, OfAJobAgainstItselfIsNothing) {
-  const Played job = PlayedWith();
+  const PlayedJob job = PlayedWith();
   const Waterfall w = WaterfallOf(job, job);
   ExpectAddsUp(w, job, job);
   EXPECT_TRUE(DifferencesOf(w).empty());
@@ -53,7 +53,7 @@ TEST(Waterfall, OfRecomputationIsRecomputation) {
       {"devices", "1"}, {"layout.tensor", "1"}, {"layout.pipeline", "1"}, {"batch.global", "2"}};
   Sets again = one;
   again.emplace_back("training.recompute", "FULL");
-  const Played base = PlayedWith(one), variant = PlayedWith(again);
+  const PlayedJob base = PlayedWith(one), variant = PlayedWith(again);
   const Waterfall w = WaterfallOf(base, variant);
   ExpectAddsUp(w, base, variant);
   const auto differences = DifferencesOf(w);
@@ -68,7 +68,7 @@ TEST(Waterfall, TellsMoreTokensFromASlowerStep) {
       {"devices", "1"}, {"layout.tensor", "1"}, {"layout.pipeline", "1"}, {"batch.global", "2"}};
   Sets more = one;
   more.back().second = "4";
-  const Played base = PlayedWith(one), variant = PlayedWith(more);
+  const PlayedJob base = PlayedWith(one), variant = PlayedWith(more);
   const Waterfall w = WaterfallOf(base, variant);
   ExpectAddsUp(w, base, variant);
   EXPECT_EQ(w.work, 2);
@@ -85,7 +85,7 @@ TEST(Waterfall, NamesTheClassOfKernelsThatGotSlower) {
       {"devices", "1"}, {"layout.tensor", "1"}, {"layout.pipeline", "1"}, {"batch.global", "2"}};
   Sets slow = one;
   slow.emplace_back("hardware.memory.bandwidth_gb_per_s", "1675");
-  const Played base = PlayedWith(one), variant = PlayedWith(slow);
+  const PlayedJob base = PlayedWith(one), variant = PlayedWith(slow);
   const Waterfall w = WaterfallOf(base, variant);
   ExpectAddsUp(w, base, variant);
   const auto differences = DifferencesOf(w);
@@ -98,12 +98,12 @@ TEST(Waterfall, NamesTheClassOfKernelsThatGotSlower) {
 // Eight layers on four stages and on two: what the busiest rank has to do is more of the whole.
 TEST(Waterfall, TellsMoreFlopsOnTheRankFromSlowerOnes) {
   const Sets base_sets = {{"model.layers", "8"}};
-  const Played base = PlayedWith(base_sets);
+  const PlayedJob base = PlayedWith(base_sets);
   Sets sets = base_sets;
   sets.emplace_back("pipeline.stage_layers", "[6, 2]");
   const Loading loading = Load(sets);
   ASSERT_TRUE(loading.scenario.has_value()) << testing::PrintToString(loading.errors());
-  const Played variant = PlayedOf(*loading.scenario);
+  const PlayedJob variant = PlayedOf(*loading.scenario);
   const Waterfall w = WaterfallOf(base, variant);
   ExpectAddsUp(w, base, variant);
   const auto differences = DifferencesOf(w);
@@ -112,8 +112,8 @@ TEST(Waterfall, TellsMoreFlopsOnTheRankFromSlowerOnes) {
 }
 
 TEST(Waterfall, OfHalfTheTokensOnHalfTheDevicesHasNoWork) {
-  const Played base = PlayedWith({{"layout.data", "2"}});
-  const Played variant = PlayedWith({{"devices", "8"}, {"layout.data", "1"}, {"batch.global", "8"}});
+  const PlayedJob base = PlayedWith({{"layout.data", "2"}});
+  const PlayedJob variant = PlayedWith({{"devices", "8"}, {"layout.data", "1"}, {"batch.global", "8"}});
   const Waterfall w = WaterfallOf(base, variant);
   ExpectAddsUp(w, base, variant);
   EXPECT_EQ(w.work, 1);
@@ -121,7 +121,7 @@ TEST(Waterfall, OfHalfTheTokensOnHalfTheDevicesHasNoWork) {
 
 // Any two of jobs that differ in model, device, layout and batch, both ways round.
 TEST(Waterfall, AddsUpBetweenAnyTwoJobs) {
-  const Played jobs[] = {
+  const PlayedJob jobs[] = {
       PlayedWith(),
       PlayedWith({{"layout.tensor", "2"}, {"layout.sequence", "true"}, {"layout.data", "4"}}),
       PlayedWith({{"layout.pipeline", "1"}, {"training.optimizer_sharding", "ZERO_3"}}),
@@ -139,8 +139,8 @@ TEST(Waterfall, AddsUpBetweenAnyTwoJobs) {
                   {"checkpoint.storage.source.title", "made"},
                   {"checkpoint.source.title", "made"}}),
   };
-  for (const Played& base : jobs) {
-    for (const Played& variant : jobs) {
+  for (const PlayedJob& base : jobs) {
+    for (const PlayedJob& variant : jobs) {
       SCOPED_TRACE(base.report.scenario + " against " + variant.report.scenario);
       const Waterfall w = WaterfallOf(base, variant);
       ExpectAddsUp(w, base, variant);
@@ -155,7 +155,7 @@ TEST(Waterfall, AddsUpWhateverThePartsAre) {
     sim::Random numbers(seed, "waterfall");
     const auto random = [&](std::int64_t below) { return numbers.Between(0, below - 1); };
     const auto job = [&] {
-      Played played;
+      PlayedJob played;
       for (const char* id : {"products", "attention", "bubble", "data", "checkpoint"}) {
         StepPart part{.id = id,
                       .name = id,
@@ -177,7 +177,7 @@ TEST(Waterfall, AddsUpWhateverThePartsAre) {
       played.report.tflops_per_device = 1 + static_cast<double>(random(1000));
       return played;
     };
-    const Played base = job(), variant = job();
+    const PlayedJob base = job(), variant = job();
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     ExpectAddsUp(WaterfallOf(base, variant), base, variant);
   }

@@ -279,7 +279,8 @@ TEST(KinetoTrace, SaysOfCollectivesWhatTheProfilerDoes) {
 TEST(KinetoTrace, NamesAGroupAlikeOnAllItsRanks) {
   std::map<std::string, std::string> ranks_of;
   for (const std::uint32_t rank : {0U, 1U, 16U}) {
-    for (const json& group : TraceOf(Pipeline(), rank)["distributedInfo"]["pg_config"]) {
+    const json trace = TraceOf(Pipeline(), rank);
+    for (const json& group : trace["distributedInfo"]["pg_config"]) {
       const std::string ranks = group["pg_desc"].get<std::string>() + group["ranks"].dump();
       EXPECT_EQ(ranks_of.emplace(group["pg_name"], ranks).first->second, ranks);
     }

@@ -71,7 +71,7 @@ TEST(Compare, OfSimulatedPointsIsExact) {
   const Baseline before = BaselineOf(Simulated(1000), "1");
   ScaleReport report = Simulated(1000);
   report.rows[1] = RowOf(16, 4'000'000'000'000, 1001);
-  const Comparison comparison = Compare(before, BaselineOf(report, "1"), 0).value();
+  const BaselineComparison comparison = Compare(before, BaselineOf(report, "1"), 0).value();
   EXPECT_FALSE(comparison.holds());
   ASSERT_EQ(comparison.points.size(), 1u);
   EXPECT_EQ(comparison.compared, 4u);
@@ -86,7 +86,7 @@ TEST(Compare, OfSimulatedPointsIsExact) {
 TEST(Compare, HoldsWithinTheToleranceAndTellsWhatMoved) {
   const Baseline before = BaselineOf(Simulated(0), "1");
   const Baseline after = BaselineOf(Simulated(800'000'000'000), "1");
-  const Comparison comparison = Compare(before, after, 0.101).value();
+  const BaselineComparison comparison = Compare(before, after, 0.101).value();
   ASSERT_EQ(comparison.points.size(), 4u);
   EXPECT_FALSE(comparison.points[0].moved);
   for (std::size_t i = 1; i < 4; ++i) EXPECT_TRUE(comparison.points[i].moved);
@@ -106,7 +106,8 @@ TEST(Compare, HoldsWithinTheToleranceAndTellsWhatMoved) {
 TEST(Compare, TellsPointsThatOneCurveAloneHas) {
   ScaleReport report = Simulated(1000);
   report.rows.pop_back();
-  const Comparison comparison = Compare(BaselineOf(Simulated(1000), "1"), BaselineOf(report, "1"), 1).value();
+  const BaselineComparison comparison =
+      Compare(BaselineOf(Simulated(1000), "1"), BaselineOf(report, "1"), 1).value();
   ASSERT_EQ(comparison.points.size(), 1u);
   EXPECT_EQ(comparison.points[0].devices, 64);
   EXPECT_EQ(comparison.points[0].after, 0);
@@ -116,13 +117,13 @@ TEST(Compare, TellsPointsThatOneCurveAloneHas) {
 // These points lie up to 2 % from 8/N: two of them may differ by t(3) s sqrt(2), which is 8 %, by chance.
 TEST(Compare, OfMeasuredPointsTellsNoiseFromDrift) {
   const Baseline before = BaselineOf(Measured({1.01, 0.495, 0.2525, 0.1225, 0.0631}), "1");
-  const Comparison noise =
+  const BaselineComparison noise =
       Compare(before, BaselineOf(Measured({0.99, 0.5, 0.2475, 0.1275, 0.062}), "1"), 0).value();
   EXPECT_EQ(noise.points.size(), 5u);
   EXPECT_TRUE(noise.holds());
   EXPECT_GT(noise.points[0].allowed, 0.03);
   EXPECT_LT(noise.points[0].allowed, 0.15);
-  const Comparison drift =
+  const BaselineComparison drift =
       Compare(before, BaselineOf(Measured({0.99, 0.5, 0.2475, 0.1275, 0.075}), "1"), 0).value();
   EXPECT_FALSE(drift.holds());
   for (const PointChange& change : drift.points) EXPECT_EQ(change.moved, change.devices == 128);

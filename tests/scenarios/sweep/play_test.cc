@@ -73,11 +73,11 @@ TEST(PlayPoints, KeepsKnownRowsAndTellsOfNewOnes) {
   Rows rows(4);
   rows[2] = Row{.reason = "known"};
   std::vector<std::size_t> told;
-  const PlayOptions options{.jobs = 2, .on_row = [&](const PointResult& result, bool of_play) {
-                              EXPECT_TRUE(of_play);
-                              told.push_back(result.point);
-                              return true;
-                            }};
+  const PlayPointsOptions options{.jobs = 2, .on_row = [&](const PointResult& result, bool of_play) {
+                                    EXPECT_TRUE(of_play);
+                                    told.push_back(result.point);
+                                    return true;
+                                  }};
   EXPECT_TRUE(PlayPoints(SmallJob(), list.points, options, &rows));
   EXPECT_EQ(rows[2]->reason, "known");
   EXPECT_THAT(told, testing::UnorderedElementsAre(0, 1, 3));
@@ -89,7 +89,7 @@ TEST(PlayPoints, StopsWhenToldToAndGoesOnFromThere) {
   Rows rows(list.points.size());
   int sessions = 0;
   std::atomic<int> left{0};
-  const PlayOptions options{.jobs = 3, .on_row = [&](const PointResult&, bool) { return --left > 0; }};
+  const PlayPointsOptions options{.jobs = 3, .on_row = [&](const PointResult&, bool) { return --left > 0; }};
   do {
     left = 7;
     ASSERT_LT(++sessions, 100);
@@ -100,7 +100,7 @@ TEST(PlayPoints, StopsWhenToldToAndGoesOnFromThere) {
   EXPECT_FALSE(PlayPoints(SmallJob(), list.points, {.go_on = [] { return false; }}, &none));
 }
 
-Rows BestRows(const PointList& list, const Wanted& wanted, const PlayOptions& options) {
+Rows BestRows(const PointList& list, const Wanted& wanted, const PlayPointsOptions& options) {
   Rows rows(list.points.size());
   PlayBest(SmallJob(), list.points, wanted, options, &rows);
   return rows;
@@ -161,10 +161,10 @@ TEST(PlayBest, SkipsTheSameWhateverTheThreadsAndAfterInterruptions) {
   while (!full) {
     Rows rows = kept;
     std::atomic<int> left{23};
-    const PlayOptions options{.jobs = 3, .on_row = [&](const PointResult& result, bool of_play) {
-                                if (of_play) kept[result.point] = result.row;
-                                return !of_play || --left > 0;
-                              }};
+    const PlayPointsOptions options{.jobs = 3, .on_row = [&](const PointResult& result, bool of_play) {
+                                      if (of_play) kept[result.point] = result.row;
+                                      return !of_play || --left > 0;
+                                    }};
     full = PlayBest(SmallJob(), list.points, wanted, options, &rows);
     if (full) {
       EXPECT_EQ(TextsOf(rows), once);

@@ -51,7 +51,7 @@ inline std::vector<std::vector<std::string>> TextsOf(const Rows& rows) {
   return texts;
 }
 
-inline Rows PlayedRows(const PointList& list, const PlayOptions& options = {.jobs = 2}) {
+inline Rows PlayedRows(const PointList& list, const PlayPointsOptions& options = {.jobs = 2}) {
   Rows rows(list.points.size());
   PlayPoints(SmallJob(), list.points, options, &rows);
   return rows;
